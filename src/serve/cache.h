@@ -1,4 +1,4 @@
-/* Finished translations, so that a text that comes again costs a look-up: at most so many bytes (--cache), the least
+/* Finished translations, so that a text that comes again costs a look-up: at most so many bytes (--cache-size), the least
  * recently used are dropped first. */
 #ifndef TR_SERVE_CACHE_H
 #define TR_SERVE_CACHE_H

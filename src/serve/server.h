@@ -1,16 +1,24 @@
 /* translate serve: one process that answers the HTTP interfaces of several translation programs. What its parts share.
  *
- *   main.c            start and end: sockets, signals, the loop
- *   settings.c        options from a file, the environment and the command line
- *   http.c, fields.c  requests and answers over libmicrohttpd, parameters
- *   translation.c     texts of a request go through models and queues
- *   models.c          the folder of models, and the ways between languages
- *   model_pairs.c     which languages lead to which
- *   served.c          a model with its queue: opened on first use, closed when idle
- *   work.c            what takes long runs in threads of its own
- *   languages.c       codes and names of languages
- *   detection.c       the language of a text
- *   *_api.c           the interfaces: a table of routes each
+ *   main.c             start and end: sockets, signals
+ *   settings.c         options from a file, the environment and the command line
+ *   loop.c             the loop: descriptors, times, and threads for what takes long
+ *   http.c, answers.c  requests and answers over libmicrohttpd
+ *   fields.c           parameters of requests
+ *   keys.c             who may use the server, and how much
+ *   translation.c      texts of a request go through models and queues
+ *   cache.c            finished translations
+ *   models.c           the folder of models, and the ways between languages
+ *   model_pairs.c      which languages lead to which
+ *   served.c           a model with its queue: opened on first use, closed when idle
+ *   languages.c        codes and names of languages
+ *   detection.c        the language of a text
+ *   glossaries.c       glossaries of the folder and of clients; dictionary.c: one for a pair of languages
+ *   files.c            documents that clients upload; file_run.c: their way through models and queues
+ *   *_api.c            the interfaces: a table of routes each
+ *   metrics.c          counters
+ *   service.c          systemd
+ *   confine.c          the sandbox
  *
  * All of it runs in one thread, the loop, which never waits for anything but events: no locks are needed. Decoding runs in
  * the threads of the queues. */
