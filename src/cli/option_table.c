@@ -162,7 +162,7 @@ const cli_option cli_options[] = {
      "how often to try again after a lost connection or an overloaded server; default 5", NULL},
 
     {COMMON | CMD_SERVE, GROUP_NETWORK, KIND_TEXT, 0, "host", "ADDRESS", FIELD(host), 0, 0,
-     "listen at this address; default 127.0.0.1, for programs of this machine alone; 0.0.0.0 or :: for all", NULL},
+     "listen at this address; default 127.0.0.1, for programs of this machine alone; 0.0.0.0 for all, :: with IPv6", NULL},
     {COMMON | CMD_SERVE, GROUP_NETWORK, KIND_NUMBER, 0, "port", "N", FIELD(port), 0, 65535,
      "default 5000; 0: any that is free", NULL},
     {CMD_SERVE, GROUP_NETWORK, KIND_TEXT, 0, "unix", "PATH", FIELD(unix_socket), 0, 0, "listen at a Unix socket instead",

@@ -41,15 +41,22 @@ typedef struct running {
 
 /* --------------------------------------------------------------------------------------------------------------- sockets */
 
+/* "::" is all addresses, those of IPv4, too. */
+static bool is_all(const struct sockaddr *address)
+{
+    return address->sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)address)->sin6_addr);
+}
+
 static int listen_at(running *run, const struct sockaddr *address, socklen_t size)
 {
-    const int one = 1, s = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int one = 1, alone = !is_all(address);
+    const int s = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s < 0)
         return -1;
     if (address->sa_family != AF_UNIX)
         setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (address->sa_family == AF_INET6)
-        setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+        setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &alone, sizeof alone);
     if (bind(s, address, size) < 0 || listen(s, WAITING) < 0) {
         const int problem = errno;
         close(s);

@@ -82,6 +82,10 @@ class Options(ServeTest):
             self.skipTest("no IPv6 at ::1")
         self.assertEqual(server.address[0], "::1")
         self.assertEqual(server.get("/health").status, 200)
+        server = self.start("--host", "::")
+        for address in ("::1", "127.0.0.1"):
+            server.address = (address, server.address[1])
+            self.assertEqual(server.get("/health").status, 200, address)
 
     def test_keys(self):
         keys = self.folder() / "keys"
