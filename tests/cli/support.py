@@ -46,6 +46,12 @@ def environment(**more):
     return {k: v for k, v in env.items() if v is not None}
 
 
+def slowest_level():
+    """The first of the kernels that this machine has: "portable", unless the build is for this machine alone."""
+    said = subprocess.run([TOOL, "-V", "-v"], env=environment(), check=True, capture_output=True, encoding="utf-8").stdout
+    return re.search(r"this machine has (\w+)", said)[1]
+
+
 def many_lines(count):
     """Lines that differ, so that each of them is translated."""
     return [f"第{i}个问题是什么？" for i in range(1, count + 1)]

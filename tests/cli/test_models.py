@@ -191,7 +191,7 @@ class Pivot(ModelsTest):
         source = self.file("in", text_of(many_lines(400)))
         with self.started("--models", self.models, *self.TO_FRENCH, "-i", source, "-o", self.folder / "out", "--max-length",
                           "8",
-                          stderr=terminal.slave, env=environment(TRANSLATE_CPU="portable")) as p:
+                          stderr=terminal.slave, env=environment(TRANSLATE_CPU=support.slowest_level())) as p:
             terminal.close_slave()
             shown = terminal.read()
             self.assertEqual(p.wait(60), 0)
