@@ -85,6 +85,12 @@ if [ -n "$tool" ]; then
         printf '%s\n' "$says" | grep -q '[A-Za-z]' || fail "translate -s auto prints \"$says\""
         ! readelf -d "$work$tool" | grep -q 'NEEDED.*cld2' || fail 'translate is linked to CLD2'
     fi
+    if [ -x "$build/translate-serve" ]; then
+        # translate-serve must be found; it is what reads this file.
+        says=$("$work$tool" serve --config "$work/none" 2>&1) && fail 'serve: succeeds without its file'
+        printf '%s\n' "$says" | grep -q "$work/none: No such file" || fail "translate serve says \"$says\""
+        ! readelf -d "$work$tool" | grep -q 'NEEDED.*microhttpd' || fail 'translate is linked to libmicrohttpd'
+    fi
     if [ -n "$model" ]; then
         # Moved, so that the tool must find the model beside itself.
         mv "$work" "$work.moved"
