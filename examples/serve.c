@@ -1,6 +1,7 @@
 /* serve MODEL SOCKET: an event loop that translates lines from a Unix socket: each line that a client sends comes back
  * translated, in order. One thread waits for clients and for the queue at the same time; nothing blocks. A client that goes
- * away has its lines cancelled. SIGINT and SIGTERM end it. */
+ * away has its lines cancelled. SIGINT and SIGTERM end it. A server for programs that exist, over HTTP, is 'translate
+ * serve'. */
 #define _POSIX_C_SOURCE 200809L
 #include <poll.h>
 #include <signal.h>
