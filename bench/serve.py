@@ -85,6 +85,12 @@ def server(command, env=None, core=SERVER_CORE):
         process.wait()
 
 
+def request_for(text):
+    body = json.dumps({"q": text, "source": "zh", "target": "en"}).encode()
+    return (b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+
 class Client:
     """One connection of HTTP/1.1, as little Python as possible between the sockets."""
 
@@ -99,9 +105,7 @@ class Client:
         self.writer.close()
 
     async def translate(self, text):
-        body = json.dumps({"q": text, "source": "zh", "target": "en"}).encode()
-        self.writer.write(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                          b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self.writer.write(request_for(text))
         head = (await self.reader.readuntil(b"\r\n\r\n")).lower()
         size = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
         answer = await self.reader.readexactly(size)
@@ -142,6 +146,22 @@ async def ask_at(port, texts, rate):
     return times
 
 
+def ask_one(port, texts):
+    """One client with a plain socket: seconds of each request."""
+    times = []
+    with socket.create_connection(("127.0.0.1", port)) as s:
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for text in texts:
+            request = request_for(text)
+            begin = time.perf_counter()
+            s.sendall(request)
+            answer = s.recv(1 << 20)
+            times.append(time.perf_counter() - begin)
+            if b" 200 " not in answer.split(b"\r\n")[0]:
+                raise RuntimeError(answer.decode())
+    return times
+
+
 def run_client(what, *arguments):
     os.sched_setaffinity(0, {int(CLIENT_CORE)})
     return asyncio.run(what(*arguments))
@@ -155,36 +175,36 @@ def percentile(times, share):
     return sorted(times)[min(len(times) - 1, int(len(times) * share))]
 
 
+def timed(command):
+    begin = time.perf_counter()
+    subprocess.run(["taskset", "-c", SERVER_CORE, *map(str, command)], check=True)
+    return time.perf_counter() - begin
+
+
 def own(o, texts):
-    with tempfile.TemporaryDirectory() as folder:
+    """Server and command in turn; medians of the rounds."""
+    found = {name: [] for name in ("rate", "share", "mean", "tail", "flight", "one", "more")}
+    with tempfile.TemporaryDirectory() as folder, server(ours(o)) as (port, process, _):
         lines = pathlib.Path(folder) / "lines.txt"
         lines.write_text("".join(f"{t}\n" for t in texts), encoding="utf-8")
-        offline = ["taskset", "-c", SERVER_CORE, o.tool, "-q", "-T", "1", "-i", lines, "-o", f"{lines}.out"]
-        shares, rates = [], []
-        with server(ours(o)) as (port, process, _):
-            for _ in range(o.rounds):
-                seconds, times = run_client(ask_all, port, texts, 64)
-                begin = time.perf_counter()
-                subprocess.run(offline, check=True)
-                alone = time.perf_counter() - begin
-                shares.append(alone / seconds)
-                rates.append(len(texts) / seconds)
-            rate, share = statistics.median(rates), statistics.median(shares)
-            print(f"64 clients: {rate:.0f} sentences/s, {share:.2f} of the command's speed with the same lines")
-            half = rate / 2
-            times = run_client(ask_at, port, texts, half)
-            mean, high = statistics.mean(times) * 1e3, percentile(times, 0.99) * 1e3
-            print(f"half load, {half:.0f} requests/s: mean {mean:.1f} ms, p99 {high:.1f} ms, {high / mean:.1f} of the mean")
-            flight, times = run_client(ask_all, port, texts[:1000], 1000)
-            print(f"1,000 requests in flight: {len(times)} answers in {flight:.2f} s")
-            one_by_one = [*offline[:3], o.tool, "-q", "-T", "1", "--batch-size", "1", "-i", lines, "-o", f"{lines}.out"]
-            begin = time.perf_counter()
-            subprocess.run(one_by_one, check=True)
-            each = (time.perf_counter() - begin) / len(texts) * 1e3
-            _, times = run_client(ask_all, port, texts, 1)
-            mean = statistics.mean(times) * 1e3
-            print(f"one client: {mean:.2f} ms a request, {mean - each:.2f} ms more than the command's {each:.2f} ms a line")
-            print(f"memory: {memory(process.pid):.1f} MB")
+        offline = [o.tool, "-q", "-T", "1", "-i", lines, "-o", f"{lines}.out"]
+        for _ in range(o.rounds):
+            seconds, _ = run_client(ask_all, port, texts, 64)
+            found["rate"].append(len(texts) / seconds)
+            found["share"].append(timed(offline) / seconds)
+            times = run_client(ask_at, port, texts, found["rate"][-1] / 2)
+            found["mean"].append(statistics.mean(times) * 1e3)
+            found["tail"].append(percentile(times, 0.99) / statistics.mean(times))
+            found["flight"].append(run_client(ask_all, port, texts[:1000], 1000)[0])
+            os.sched_setaffinity(0, {int(CLIENT_CORE)})
+            found["one"].append(statistics.mean(ask_one(port, texts)) * 1e3)
+            found["more"].append(found["one"][-1] - timed([*offline, "--batch-size", "1"]) / len(texts) * 1e3)
+        middle = {name: statistics.median(values) for name, values in found.items()}
+        print(f"64 clients: {middle['rate']:.0f} texts/s, {middle['share']:.2f} of the command's speed with the same lines")
+        print(f"half load: mean {middle['mean']:.1f} ms, 99th percentile {middle['tail']:.1f} times the mean")
+        print(f"{len(texts[:1000])} requests in flight: all answered in {middle['flight']:.2f} s")
+        print(f"one client: {middle['one']:.2f} ms a request, {middle['more']:.2f} ms more than a line of the command")
+        print(f"memory: {memory(process.pid):.1f} MB")
 
 
 def peer(o, texts):
