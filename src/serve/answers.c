@@ -129,7 +129,7 @@ void answer_bytes(request *r, unsigned status, const char *type, const void *dat
 
 void answer_json(request *r, unsigned status, json_t *json)
 {
-    char *const text = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    char *const text = json ? json_dumps(json, ANSWER_JSON) : NULL;
     json_decref(json);
     if (text)
         answer_memory(r, status, "application/json", text, strlen(text));
@@ -140,7 +140,7 @@ void answer_json(request *r, unsigned status, json_t *json)
 /* The status was sent long ago: an event says the same. */
 static void end_with_error(request *r, json_t *json)
 {
-    char *const text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    char *const text = json ? json_dumps(json, ANSWER_JSON) : NULL;
     json_decref(json);
     if (text) {
         answer_part(r, "event: error\ndata: ", 19);

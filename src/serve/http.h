@@ -72,6 +72,8 @@ bool request_texts(const request *r, const char *name, source_text **items, size
 
 /* Adds a header to the answer that follows. */
 void answer_header(request *r, const char *name, const char *value);
+/* How JSON is written: the numbers are float, which has no more digits. */
+enum { ANSWER_JSON = JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6) };
 /* Takes the reference to json; NULL: out of memory, which is answered. */
 void answer_json(request *r, unsigned status, json_t *json);
 /* Copies data. */

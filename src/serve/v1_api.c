@@ -203,7 +203,7 @@ static json_t *result_of(request *r, const translated *t, const source_text *fro
 
 static void send_event(request *r, const char *name, json_t *data)
 {
-    char *const text = data ? json_dumps(data, JSON_COMPACT) : NULL;
+    char *const text = data ? json_dumps(data, ANSWER_JSON) : NULL;
     json_decref(data);
     if (!text)
         return;

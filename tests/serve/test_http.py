@@ -1,5 +1,6 @@
 """What clients do wrong or leave undone: the right status, and other clients unharmed."""
 import json
+import re
 import signal
 import socket
 import threading
@@ -222,6 +223,13 @@ class Details(ServeTest):
         self.assertEqual(found["hypotheses"][0]["text"], found["text"])
         self.assertEqual(len(found["hypotheses"]), 3)
         self.assertNotIn("score", self.ask())
+
+    def test_numbers_are_short(self):
+        for path in ("/v1/translate", "/language/translate/v2/detect"):
+            answer = self.server.post(path, text=TEXT, q=TEXT, source="zh", target="en", scores=True, align=True)
+            numbers = re.findall(rb":(-?[0-9]+\.[0-9]+)[,}]", answer.body)
+            self.assertTrue(numbers)
+            self.assertFalse([n for n in numbers if len(n.strip(b"-0.")) > 7], answer)
 
     def test_flags(self):
         self.assertEqual(self.ask(text="12")["flags"], ["passed_through"])
