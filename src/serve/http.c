@@ -20,10 +20,10 @@
 
 enum {
     CONNECTIONS = 20000,
-    CONNECTION_MEMORY = 8 << 10, /* bytes of a connection for headers and what is sent at once */
-    IDLE_SECONDS = 75,           /* without a byte */
-    BODY_SECONDS = 120,          /* from the first byte of a request to the last */
-    ACCEPTED = 64,               /* connections at once, before others get their turn */
+    CONNECTION_MEMORY = 16 << 10, /* bytes of a connection for headers and what is sent at once */
+    IDLE_SECONDS = 75,            /* without a byte */
+    BODY_SECONDS = 120,           /* from the first byte of a request to the last */
+    ACCEPTED = 64,                /* connections at once, before others get their turn */
     MIB = 1 << 20,
     BODIES = 16, /* all bodies together, in bodies of the largest size */
 };
