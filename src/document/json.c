@@ -131,6 +131,28 @@ static bool decode_json(const tr_document *d, const tr_unit *unit, uint32_t begi
     return decode_string(d->data + begin, end - begin, text);
 }
 
+/* White space is cut off around words even if it is escaped: it would be bare after writing, and be cut off then. */
+static size_t json_blank(const tr_document *d, uint32_t begin, uint32_t end, bool back)
+{
+    static const uint32_t sizes[] = {1, 2, 6}; /* a character, \n, \u000a */
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= end - begin; i++) {
+        const uint32_t size = sizes[i], at = back ? end - size : begin;
+        const char *text = d->data + at;
+        uint32_t before = at, code = (unsigned char)text[0];
+        while (before > begin && d->data[before - 1] == '\\')
+            before--;
+        if ((at - before) % 2) /* text[0] is part of an escape sequence */
+            continue;
+        if (size == 2)
+            code = text[0] == '\\' && strchr("nrtf", text[1]) ? ' ' : 0;
+        if (size == 6 && tr_read_escape(text, size, &code) != size)
+            continue;
+        if (tr_is_ascii_space((int32_t)code))
+            return size;
+    }
+    return 0;
+}
+
 /* Appends what stands for a control character or mark of JSON. */
 static bool append_ascii(char c, tr_buffer *out)
 {
@@ -339,5 +361,6 @@ static tr_status read_json(tr_document *d, tr_error *error)
 const tr_document_format tr_format_json = {
     .read = read_json,
     .decode = decode_json,
+    .blank = json_blank,
     .encode = encode_json,
 };

@@ -60,6 +60,9 @@ static void escapes_are_decoded(void **state)
     check_document("json", "[\"\\u4f60 is \\ud83d\\ude00\", \"\\ud83d x \\udE00\"]",
                    "你 is 😀\n\xEF\xBF\xBD x \xEF\xBF\xBD\n", "[\"\\u4f60 IS \\ud83d\\ude00\", \"\\ufffd X \\ufffd\"]");
     check_document("json", "[\"\\u4f60 is\", \"你\"]", "你 is\n你\n", "[\"你 IS\", \"你\"]");
+    /* Escaped white space stays around the words as well. */
+    check_document("json", "[\"\\n\\u0020 a b\\\\n\\t\\u000A \", \"\\u4f60\\u0020 \"]", "a b\\\\n\n你\n",
+                   "[\"\\n\\u0020 A B\\\\N\\t\\u000A \", \"\\u4f60\\u0020 \"]");
     check_document("json", "[\"a b \\u0001\\u007f\"]", "a b \x01\x7f\n", "[\"A B \\u0001\x7f\"]");
 }
 
