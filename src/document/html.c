@@ -193,9 +193,11 @@ static tr_status read_characters(reader *r, const tr_html_event *e, tr_error *er
 {
     const tr_document *d = r->document;
     const bool raw = is_title(e->node);
-    if (e->translated && !decode_characters(r, e, raw))
+    /* In XML, what looks like a tag in a title is one, whose text would stand as characters after writing. */
+    const bool translated = e->translated && !(raw && r->tree.is_xml && memchr(d->data + e->begin, '<', e->end - e->begin));
+    if (translated && !decode_characters(r, e, raw))
         return tr_fail_memory(error, d->name);
-    if (!e->translated || !is_decoded(r, e->node->v.text.text))
+    if (!translated || !is_decoded(r, e->node->v.text.text))
         return flush_unit(r, error);
     r->style |= raw || is_option(e->node) ? TR_HTML_ALONE : 0;
     tr_status status = TR_OK;

@@ -194,6 +194,8 @@ static void xhtml_stays_well_formed(void **state)
         {"<html xmlns=\"http://www.w3.org/1999/xhtml\"><p>a <svg><g/><path/></svg>b<![CDATA[ <p>c</p> > "
          "]]></p><div/>d</html>",
          "a <x2></x2>b\nd\n", NULL},
+        {"<?xml version='1.0'?><title><![CDATA[a < b]]></title>c", "c\n", NULL},
+        {"<?xml version='1.0'?><svg><p/>a<title/>b<title/>", "a\n", NULL},
         {"<?xml version='1.0'?><p>a <code/>b<img alt=\"c\"/>d</p>", "c\na {x2}b<x4></x4>d\n",
          "<?xml version='1.0'?><p>A <code/>B<img alt=\"C\"/>D</p>"},
         {"<?xml version='1.0'?><p>a <b>c<div>d</div>e</b> <i>f</i></p>", "a\nc\nd\ne\nf\n",
