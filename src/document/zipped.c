@@ -27,6 +27,21 @@ void tr_zipped_close(void *state)
     free(z);
 }
 
+/* Fails if some entry could not be written: those that are not translated as well. */
+static tr_status check_entries(const tr_document *d, const tr_zip *zip, tr_error *error)
+{
+    size_t count;
+    const tr_zip_entry *entries = tr_zip_entries(zip, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (entries[i].size >= UINT32_MAX)
+            return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: entry %.100s: has 4 GiB or more", d->name, entries[i].name);
+        const tr_status status = tr_zip_check(zip, &entries[i], error);
+        if (status != TR_OK)
+            return tr_fail_in(error, status, d->name);
+    }
+    return TR_OK;
+}
+
 tr_status tr_zipped_open(tr_document *d, tr_error *error)
 {
     static const char ole[] = "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
@@ -38,10 +53,13 @@ tr_status tr_zipped_open(tr_document *d, tr_error *error)
         return tr_fail(
             error, TR_ERROR_UNSUPPORTED,
             "%s: is a document of Office 97 to 2003, or has a password; save it anew in the format of Office 2007", d->name);
-    const tr_status status = tr_zip_open(d->data, d->size, &z->zip, error);
+    tr_status status = tr_zip_open(d->data, d->size, &z->zip, error);
     if (status != TR_OK)
         return tr_fail_in(error, status, d->name);
     tr_zip_lift_limit(z->zip); /* read_entry has its own */
+    status = check_entries(d, z->zip, error);
+    if (status != TR_OK)
+        return status;
     size_t count;
     tr_zip_entries(z->zip, &count);
     z->is_member = calloc(count + 1, sizeof *z->is_member);
@@ -52,8 +70,6 @@ static tr_status read_entry(tr_document *d, const tr_zip_entry *entry, const cha
 {
     zipped *z = d->state;
     void *contents = NULL;
-    if (entry->size >= UINT32_MAX)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: entry %.100s: has 4 GiB or more", d->name, entry->name);
     tr_status status = tr_document_check_content(d, z->content + entry->size, error);
     if (status != TR_OK)
         return status;

@@ -431,12 +431,17 @@ static void errors_say_what_is_missing(void **state)
     tr_buffer_free(&archive);
 }
 
-/* A part that is said to be encrypted, or to have more bytes than it can. */
+/* A part, or an entry that could not be copied, that is said to be encrypted; a part with more bytes than it can have. */
 static void false_claims_are_refused(void **state)
 {
     (void)state;
     const tr_document_settings settings = {.format = "docx"};
     static const entry entries[] = {{"word/document.xml", "<d/>"}};
+    tr_buffer more = make_archive((entry[]){{"word/document.xml", "<d/>"}, {"other", "x"}}, 2);
+    more.data[more.size - 22 - 46 - strlen("other") + 8] |= 1;
+    assert_string_equal(check_failure(more.data, more.size, &settings),
+                        "test: entry other: is encrypted, or compressed in another way than deflate");
+    tr_buffer_free(&more);
     tr_buffer archive = make_archive(entries, 1);
     char *directory = archive.data + archive.size - 22 - 46 - strlen(entries[0].name);
     assert_memory_equal(directory, "PK\1\2", 4);
