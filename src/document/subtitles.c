@@ -530,6 +530,23 @@ static bool follows_blank_line(const reader *r, size_t at, const core *c)
     return false;
 }
 
+/* Whether the core ends with a line that is a number, after a blank line, and its translation will stand below: it would be
+ * taken for the number of a cue. */
+static bool would_end_with_number(const reader *r, size_t begin, const core *c)
+{
+    const char *data = r->document->data;
+    if (r->vtt || !r->document->settings.bilingual)
+        return false;
+    size_t at = ((const tr_piece *)(const void *)r->pieces.data)[c->to - 1].end;
+    while (at > begin && data[at - 1] != '\n' && (tr_is_ascii_digit(data[at - 1]) || tr_is_ascii_space(data[at - 1])))
+        at--;
+    if (at == begin || data[at - 1] != '\n')
+        return false;
+    for (at--; at > begin && data[at - 1] != '\n' && tr_is_ascii_space(data[at - 1]);)
+        at--;
+    return at == begin || data[at - 1] == '\n';
+}
+
 /* Scans the text begin .. end and finds its core, which is empty if it has no words. */
 static bool scan_core(reader *r, size_t begin, size_t end, bool dashed, core *found)
 {
@@ -543,7 +560,7 @@ static bool scan_core(reader *r, size_t begin, size_t end, bool dashed, core *fo
     while (found->from < found->to && shorten_core(r, found, &dashed))
         ;
     trim_core(r, found);
-    if (found->from < found->to && follows_blank_line(r, begin, found))
+    if (found->from < found->to && (follows_blank_line(r, begin, found) || would_end_with_number(r, begin, found)))
         found->to = found->from;
     return true;
 }

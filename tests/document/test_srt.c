@@ -135,6 +135,9 @@ static void both_languages_stand_in_a_cue(void **state)
     assert_written(ONE "<i>a\nb,</i>\n\n" TWO "c.\n\n" TWO "- d\n- e\n",
                    &(tr_document_settings){.format = "srt", .bilingual = true}, check_upper,
                    ONE "<i>a\nb,\nA B,</i>\n\n" TWO "c.\nC.\n\n" TWO "- d\n- D\n- e\n- E\n");
+    /* Above a translation, a number after a blank line would be that of a cue. */
+    assert_written(ONE "a\n \n2\n\n- b\n\n" TWO "c\n3\n", &(tr_document_settings){.format = "srt", .bilingual = true},
+                   check_upper, ONE "a\n \n2\n\n- b\n- B\n\n" TWO "c\n3\nC 3\n");
 }
 
 /* ----------------------------------------------------------------------------------------------------------- properties */
