@@ -451,6 +451,14 @@ files *files_create(server *s, tr_error *error)
     return all;
 }
 
+void files_end(files *all)
+{
+    for (file *f = all ? all->first : NULL, *next; f; f = next) {
+        next = f->next;
+        drop(f);
+    }
+}
+
 void files_free(files *all)
 {
     if (!all)

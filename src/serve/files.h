@@ -22,6 +22,7 @@ typedef struct file_view {
 } file_view;
 
 files *files_create(server *s, tr_error *error);
+void files_end(files *f); /* gives up all documents; their last events are still to come */
 void files_free(files *f);
 
 typedef struct file_options {

@@ -251,6 +251,8 @@ static void destroy(running *run)
     http_free(s->http);
     if (s->loop)
         loop_end_work(s->loop);
+    files_end(s->files);
+    models_end(s->models);
     files_free(s->files);
     models_free(s->models);
     glossaries_free(s->glossaries);

@@ -145,6 +145,12 @@ models *models_create(server *s, tr_error *error)
     return NULL;
 }
 
+void models_end(models *m)
+{
+    if (m)
+        served_end_all(&m->list);
+}
+
 void models_free(models *m)
 {
     if (!m)

@@ -15,7 +15,9 @@ tr_status models_folder(const cli_settings *settings, char folder[TR_PATH], tr_e
 
 /* The folder must have a model. With settings->model it is that model alone. */
 models *models_create(server *s, tr_error *error);
-void models_free(models *m); /* after loop_end_work and http_free: nobody uses a model any more */
+/* After loop_end_work, when all that was submitted is cancelled: hands over its last events. */
+void models_end(models *m);
+void models_free(models *m); /* after models_end, when nobody uses a model any more */
 /* Reads the folder again. The models in use serve until their texts are done. A folder without models is an error, which
  * keeps the old ones. */
 tr_status models_reload(models *m, tr_error *error);

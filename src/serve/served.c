@@ -240,12 +240,16 @@ static void end_submissions(served *s)
         hand_over(s, event);
 }
 
-void served_free_all(served_list *list)
+void served_end_all(served_list *list)
 {
     for (served *s = list->first; s; s = s->next)
-        served_hold(s); /* so that none is freed meanwhile */
+        served_hold(s); /* so that none is freed before served_free_all */
     for (served *s = list->first; s; s = s->next)
         end_submissions(s);
+}
+
+void served_free_all(served_list *list)
+{
     while (list->first)
         remove_served(list->first);
 }

@@ -23,7 +23,9 @@ void served_hold(served *s);
 void served_release(served *s);
 /* Removes it from the list as soon as nobody uses it. */
 void served_retire(served *s);
-/* Frees all of a list, when all submissions are cancelled: their last events are handed over. */
+/* At the end, when all submissions are cancelled: their last events are handed over. */
+void served_end_all(served_list *list);
+/* Frees all of a list, after served_end_all. */
 void served_free_all(served_list *list);
 
 /* A number for the content that the model has, or was last seen with. */
