@@ -28,8 +28,8 @@ enum {
     BODIES = 16, /* all bodies together, in bodies of the largest size */
 };
 
-static const route *const tables[] = {deepl_routes,  documents_routes,      extensions_routes,
-                                      google_routes, libretranslate_routes, v1_routes};
+static const route *const tables[] = {attention_routes, deepl_routes,          documents_routes, extensions_routes,
+                                      google_routes,    libretranslate_routes, v1_routes};
 
 struct http {
     server *server;

@@ -4,6 +4,7 @@
 
 #include "serve/http.h"
 
+extern const route attention_routes[];
 extern const route documents_routes[];
 extern const route extensions_routes[];
 extern const route google_routes[];
