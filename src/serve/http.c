@@ -29,7 +29,7 @@ enum {
 };
 
 static const route *const tables[] = {attention_routes, deepl_routes,          documents_routes, extensions_routes,
-                                      google_routes,    libretranslate_routes, v1_routes};
+                                      google_routes,    libretranslate_routes, openapi_routes,   v1_routes};
 
 struct http {
     server *server;

@@ -10,6 +10,7 @@ extern const route extensions_routes[];
 extern const route google_routes[];
 extern const route deepl_routes[];
 extern const route libretranslate_routes[];
+extern const route openapi_routes[];
 extern const route v1_routes[];
 
 json_t *v1_error(unsigned status, const char *message); /* {"error": {"code", "message"}} */
