@@ -82,9 +82,11 @@ class Attention(ServeTest):
         for fields, says in (({"text": None}, "text: is missing"), ({"text": [TEXT]}, "text: must be a text"),
                              ({"target": None}, "target: is missing"), ({"translation": 1}, "translation: must be a text"),
                              ({"parts": []}, "parts: "), ({"parts": ["cross", "x"]}, "parts: "), ({"parts": {}}, "parts: "),
-                             ({"parts": [1]}, "parts: "), ({"text": ""}, "text: has no tokens"), ({"target": "!"}, "target: "),
+                             ({"parts": [1]}, "parts: "), ({"text": ""}, "text: has no tokens"),
+                             ({"target": "!"}, "target: "),
                              ({"source": "!"}, "source: "), ({"target": "fr"}, ""), ({"source": "en", "target": "en"}, ""),
-                             ({"text": "好天气，" * 100}, "text: has "), ({"translation": "weather " * 100}, "translation: has "),
+                             ({"text": "好天气，" * 100}, "text: has "),
+                             ({"translation": "weather " * 100}, "translation: has "),
                              ({"text": "好" * 1001}, "1000")):
             self.assertIn(says, self.ask(400, **fields), fields)
 
