@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENT_TEXT, EVENT_NUL, EVENT_HTML, EVENT_SOFT_BREAK, EVENT_HARD_BREAK, EVENT_ENTER, EVENT_LEAVE };
+enum { EVENT_TEXT, EVENT_NUL, EVENT_HTML, EVENT_CODE, EVENT_SOFT_BREAK, EVENT_HARD_BREAK, EVENT_ENTER, EVENT_LEAVE };
 enum { NO_MARKS = 255, MAX_LABEL = 999 };
 
 typedef struct event {
-    uint32_t begin, end; /* EVENT_TEXT, EVENT_HTML */
+    uint32_t begin, end; /* EVENT_TEXT, EVENT_HTML, EVENT_CODE */
     uint8_t what, span;
 } event;
 
@@ -226,12 +226,14 @@ static uint32_t mark_end(const scanner *s, uint32_t at, uint32_t end, tr_markdow
 
 /* -------------------------------------------------------------------------------------------------- from events to items */
 
-/* The end of the code at text[at]: a run of as many backquotes. 0: it is none. */
-static uint32_t code_end(const scanner *s, uint32_t at)
+/* The end of the code at text[at], whose words begin at `words`: a run of as many backquotes. 0: it is none. */
+static uint32_t code_end(const scanner *s, uint32_t at, uint32_t words)
 {
     if (at >= s->size || s->text[at] != '`')
         return 0;
     const uint32_t length = run_end(s, at) - at;
+    if (words < at + length)
+        return 0; /* text[at] is inside the code, which begins in a line above */
     for (uint32_t i = at + length; i < s->size; i++) {
         if (s->text[i] != '`')
             continue;
@@ -248,9 +250,11 @@ static bool read_word(scanner *s, const event *events, size_t count, size_t *i, 
 {
     const uint8_t span = events[*i].span;
     const bool code = span == MD_SPAN_CODE;
-    const uint32_t end = code ? code_end(s, *at) : tr_markdown_find(s->text, s->size, *at, ">");
-    while (*i < count && (events[*i].what != EVENT_LEAVE || events[*i].span != span))
-        ++*i;
+    uint32_t words = UINT32_MAX;
+    for (; *i < count && (events[*i].what != EVENT_LEAVE || events[*i].span != span); ++*i)
+        if (events[*i].what == EVENT_CODE && words == UINT32_MAX)
+            words = events[*i].begin;
+    const uint32_t end = code ? code_end(s, *at, words) : tr_markdown_find(s->text, s->size, *at, ">");
     if (!end || *i == count || !add_item(s, TR_PIECE_WORD, code ? TR_MARKDOWN_CODE : TR_MARKDOWN_HTML, *at, end))
         return false;
     *at = end;
@@ -338,8 +342,9 @@ static bool read_events(scanner *s)
 {
     size_t count, first = 0;
     const event *events = events_of(s, &count);
-    while (first < count && !has_place(&events[first]))
-        first++;
+    for (; first < count && !has_place(&events[first]) && events[first].what != EVENT_CODE; first++)
+        if (events[first].what == EVENT_LEAVE && events[first].span == MD_SPAN_CODE)
+            return false; /* code without words is a line break: the block begins in a line above the first words */
     if (first == count)
         return false;
     uint32_t at = events[first].begin;
@@ -606,7 +611,7 @@ static int add_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size, void *a
     case MD_TEXT_NULLCHAR: return add_event(argument, EVENT_NUL, 0, NULL, 0);
     case MD_TEXT_BR: return add_event(argument, EVENT_HARD_BREAK, 0, NULL, 0);
     case MD_TEXT_SOFTBR: return add_event(argument, EVENT_SOFT_BREAK, 0, NULL, 0);
-    case MD_TEXT_CODE: return 0; /* read_word finds it */
+    case MD_TEXT_CODE: return inside ? add_event(argument, EVENT_CODE, 0, text, size) : 0;
     case MD_TEXT_HTML: return inside ? add_event(argument, EVENT_HTML, 0, text, size) : 0;
     default: return inside ? add_event(argument, EVENT_TEXT, 0, text, size) : 0;
     }

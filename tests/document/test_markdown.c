@@ -42,6 +42,17 @@ static void marks_are_told_apart(void **state)
     check_document("markdown", "$$\nx\n$$\n\na\n\n$$\ny\n$$\n", "a\n", "$$\nx\n$$\n\nA\n\n$$\ny\n$$\n");
 }
 
+/* Code has its place, though it is no text: what comes first in its block, and what is before the words of another cell. */
+static void code_may_come_first(void **state)
+{
+    (void)state;
+    check_document("markdown", "`git\nadd` a\n\n> *`b\n> c`* d\n", "{x1} a\n<x1>{x2}</x1> d\n",
+                   "`git\nadd` A\n\n> *`b\n> c`* D\n");
+    check_document("markdown", "|`a`|`b`|**c**|\n|-|-|-|\n| `d` | `e` f | *g* |\n", "c\n{x1} f\ng\n",
+                   "|`a`|`b`|**C**|\n|-|-|-|\n| `d` | `e` F | *G* |\n");
+    check_document("markdown", "`\n``a` b\n\n*c* ``d``\n", "<x1>c</x1> {x5}\n", "`\n``a` b\n\n*C* ``d``\n");
+}
+
 static void entities_are_characters(void **state)
 {
     (void)state;
@@ -151,6 +162,8 @@ static void own_texts_stay(void **state)
         {"|\n|-\n$$\n$$\n", "|\n|-\n$$\n$$\n"},
         /* A row of dashes that the written lines would make a table's. */
         {"a|b\nc|d  \n|-|-|\n", "a|b c|d  \n\\|-|-|\n"},
+        /* Code across lines, which does not end at the backquotes of another block. */
+        {"`\r`a\n>*b*``", "`\r`a\n>*b*\\`\\`"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const tr_document_settings settings = {.format = "markdown", .rewrite = true};
@@ -242,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_units),
         cmocka_unit_test(marks_are_told_apart),
+        cmocka_unit_test(code_may_come_first),
         cmocka_unit_test(entities_are_characters),
         cmocka_unit_test(text_is_escaped_where_it_acts),
         cmocka_unit_test(emphasis_survives_its_neighbours),
