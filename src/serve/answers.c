@@ -21,7 +21,7 @@ struct stream {
     connection *connection; /* NULL: it has ended */
     tr_buffer waiting;      /* what the client has not taken, from `taken` on */
     size_t taken;
-    bool ended, reading; /* reading: libmicrohttpd asks for it at this moment */
+    bool ended;
 };
 
 enum { STREAM_BLOCK = 4096, STREAM_WAITING = 1 << 20 };
@@ -103,11 +103,18 @@ static void answer_ready(connection *c, unsigned status, struct MHD_Response *re
 
 /* ----------------------------------------------------------------------------------------------------------------- whole */
 
+/* What needs no memory of ours, whatever the interface. */
+static void answer_no_memory(request *r)
+{
+    static char text[] = "out of memory\n";
+    answer_ready(r->connection, 503, MHD_create_response_from_buffer(sizeof text - 1, text, MHD_RESPMEM_PERSISTENT));
+}
+
 void answer_memory(request *r, unsigned status, const char *type, char *data, size_t size)
 {
     struct MHD_Response *response = NULL;
     if (!data && size) {
-        answer_error(r, 503, "out of memory");
+        answer_no_memory(r);
         return;
     }
     if (type)
@@ -134,7 +141,7 @@ void answer_json(request *r, unsigned status, json_t *json)
     if (text)
         answer_memory(r, status, "application/json", text, strlen(text));
     else
-        answer_bytes(r, 503, "text/plain", "out of memory\n", 14);
+        answer_no_memory(r);
 }
 
 /* The status was sent long ago: an event says the same. */

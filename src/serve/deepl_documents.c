@@ -9,7 +9,7 @@
 #include "serve/loop.h"
 #include "util/clock.h"
 
-enum { PATIENCE = 1000, LOOK_AGAIN = 10 }; /* milliseconds */
+enum { PATIENCE = 1000, LOOK_AGAIN = 100 }; /* milliseconds */
 
 /* Whether the translation shall have the format that the upload has; the clients ask otherwise for what only DeepL can. */
 static bool keeps_format(request *r)

@@ -69,6 +69,8 @@ void file_run_free(file *f)
 
 void file_run_cancel(file *f)
 {
+    if (f->run)
+        loop_forget(f->server->loop, &f->run->retry);
     for (int i = 0; f->run && i < CHUNKS; i++) {
         const chunk *const c = &f->run->chunks[i];
         if (c->sent)

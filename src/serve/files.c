@@ -100,6 +100,8 @@ void file_settle(file *f)
         return;
     file_run_free(f);
     way_release(&f->way);
+    dictionary_release(f->dictionary); /* it counts no more for those that there may be */
+    f->dictionary = NULL;
     start_soon(all);
     if (!f->removed)
         return;
@@ -386,8 +388,10 @@ static bool is_same(const char *a, const char *b)
 static file *find_file(const request *r, const char *id)
 {
     for (file *f = r->server->files->first; f; f = f->next)
-        if (f->known && !f->removed && is_same(f->id, id))
-            return f->key && r->key ? is_same(f->key, r->key) ? f : NULL : f->key == r->key ? f : NULL;
+        if (f->known && !f->removed && is_same(f->id, id)) {
+            const bool own = f->key && r->key ? is_same(f->key, r->key) : f->key == r->key;
+            return own || f->fleeting ? f : NULL; /* LibreTranslate's clients fetch their address without a key */
+        }
     return NULL;
 }
 
@@ -427,7 +431,6 @@ void files_answer(request *r, const file *f)
         answer_error(r, 503, "out of memory");
     } else {
         answer_header(r, "Content-Disposition", disposition.data);
-        answer_header(r, "X-Content-Type-Options", "nosniff");
         answer_header(r, "Cache-Control", "private, no-store");
         answer_bytes(r, 200, file_name_type(f->result_name), f->data, f->size);
     }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,7 +20,9 @@
 #include "util/clock.h"
 
 enum {
-    CONNECTIONS = 20000,
+    CONNECTIONS = 20000,          /* at most, where there are descriptors for them */
+    OTHER_DESCRIPTORS = 256,      /* of models, queues and what they read */
+    ACCEPT_AGAIN = 200,           /* milliseconds, after there was no descriptor for a connection */
     CONNECTION_MEMORY = 16 << 10, /* bytes of a connection for headers and what is sent at once */
     IDLE_SECONDS = 75,            /* without a byte */
     BODY_SECONDS = 120,           /* from the first byte of a request to the last */
@@ -38,6 +41,7 @@ struct http {
     size_t socket_count, open_requests;
     connection *connections; /* with requests */
     uint64_t body_bytes;     /* of requests that are being read */
+    loop_timer rest;         /* until there may be descriptors again */
     bool listening, resumed; /* resumed: libmicrohttpd does not say itself that it has something to do */
 };
 
@@ -257,6 +261,27 @@ static uint64_t largest_body(const connection *c)
     return s->char_limit && characters < most ? characters : most;
 }
 
+/* Of all bodies that are being read. */
+static uint64_t most_bytes(const http *h)
+{
+    return (uint64_t)BODIES * ((uint64_t)h->server->settings->upload_limit << 20);
+}
+
+/* There are routes for other methods. */
+static void refuse_method(connection *c)
+{
+    static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
+    char allowed[64] = "OPTIONS";
+    bool known;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (find_route(c, methods[i], &known)) {
+            strcat(allowed, ", ");
+            strcat(allowed, methods[i]);
+        }
+    answer_header(&c->request, MHD_HTTP_HEADER_ALLOW, allowed);
+    answer_error(&c->request, 405, "%s %s: the methods are %s", c->method, c->path, allowed);
+}
+
 /* What makes its body superfluous. */
 static void refuse_early(connection *c, bool known)
 {
@@ -265,13 +290,14 @@ static void refuse_early(connection *c, bool known)
     const uint64_t size = length ? strtoull(length, NULL, 10) : 0;
     if (r->server->stopping)
         answer_error(r, 503, "the server is being stopped");
+    else if (known && !r->route)
+        refuse_method(c);
     else if (!r->route)
-        answer_error(r, known ? 405 : 404, known ? "%s %s: this method is not allowed" : "%s %s: there is no such address",
-                     c->method, c->path);
+        answer_error(r, 404, "%s %s: there is no such address", c->method, c->path);
     else if (size > largest_body(c))
         answer_error(r, 413, "the body has %llu bytes, more than the %llu that are allowed", (unsigned long long)size,
                      (unsigned long long)largest_body(c));
-    else if (c->http->body_bytes + size > (uint64_t)BODIES * ((uint64_t)r->server->settings->upload_limit << 20)) {
+    else if (c->http->body_bytes + size > most_bytes(c->http)) {
         answer_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
         answer_error(r, 503, "too much is being uploaded at this moment");
     }
@@ -293,9 +319,7 @@ static void answer_options(connection *c)
 static const char *without_prefix(const server *s, const char *path)
 {
     const char *const prefix = s->settings->url_prefix ? s->settings->url_prefix : "";
-    size_t size = strlen(prefix);
-    while (size && prefix[size - 1] == '/')
-        size--;
+    const size_t size = strlen(prefix);
     return strncmp(path, prefix, size) == 0 && path[size] == '/' ? path + size : NULL;
 }
 
@@ -335,7 +359,8 @@ static connection *create_connection(http *h, struct MHD_Connection *mhd, const 
 
 static bool take_body(connection *c, const char *data, size_t size)
 {
-    if (c->body.size + size > largest_body(c) || !tr_buffer_append(&c->body, data, size))
+    if (c->body.size + size > largest_body(c) || c->http->body_bytes + size > most_bytes(c->http) ||
+        !tr_buffer_append(&c->body, data, size))
         return false;
     c->http->body_bytes += size;
     return tr_nanoseconds() - c->started < BODY_SECONDS * UINT64_C(1000000000);
@@ -346,9 +371,7 @@ static void handle(connection *c)
     request *const r = &c->request;
     c->handled = true;
     c->http->body_bytes -= c->body.size;
-    if (!fields_read(c))
-        ;
-    else if (keys_allow(r->server->keys, r))
+    if (fields_read(c) && keys_allow(r->server->keys, r))
         r->route->handle(r);
     tr_buffer_free(&c->body);
 }
@@ -407,14 +430,39 @@ static int before_wait(void *argument)
     return 0;
 }
 
+static void on_connect(void *argument);
+
+static void accept_again(void *argument)
+{
+    http *const h = argument;
+    bool good = true;
+    for (size_t i = 0; i < h->socket_count && h->listening; i++) {
+        loop_unwatch(h->server->loop, h->sockets[i]);
+        good &= loop_watch(h->server->loop, h->sockets[i], false, on_connect, h);
+    }
+    if (!good)
+        loop_after(h->server->loop, &h->rest, ACCEPT_AGAIN, accept_again, h);
+}
+
+/* The clients stay in the sockets' queues, which would wake the loop again and again. */
+static void rest_from_accepting(http *h)
+{
+    for (size_t i = 0; i < h->socket_count; i++)
+        loop_unwatch(h->server->loop, h->sockets[i]);
+    loop_after(h->server->loop, &h->rest, ACCEPT_AGAIN, accept_again, h);
+}
+
 static void accept_from(http *h, int listener)
 {
     for (int i = 0; i < ACCEPTED; i++) {
         struct sockaddr_storage address = {0};
         socklen_t size = sizeof address;
         const int socket = accept4(listener, (struct sockaddr *)&address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (socket < 0)
+        if (socket < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+                rest_from_accepting(h);
             return;
+        }
         const int one = 1;
         if (address.ss_family != AF_UNIX)
             setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -427,6 +475,16 @@ static void on_connect(void *argument)
     http *const h = argument;
     for (size_t i = 0; i < h->socket_count && h->listening; i++)
         accept_from(h, h->sockets[i]);
+}
+
+/* As many as there can be descriptors for. */
+static unsigned most_connections(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= CONNECTIONS + OTHER_DESCRIPTORS)
+        return CONNECTIONS;
+    const unsigned descriptors = (unsigned)limit.rlim_cur;
+    return descriptors > 2 * OTHER_DESCRIPTORS ? descriptors - OTHER_DESCRIPTORS : descriptors / 2 + 1;
 }
 
 http *http_create(server *s, const int *sockets, size_t count, tr_error *error)
@@ -446,7 +504,7 @@ http *http_create(server *s, const int *sockets, size_t count, tr_error *error)
         MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, on_request, h,
                          MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
-                         (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
+                         most_connections(), MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
     const union MHD_DaemonInfo *const info = h->daemon ? MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     good = info && loop_watch(s->loop, info->epoll_fd, false, run_daemon, h);
     for (size_t i = 0; good && i < count; i++)
@@ -467,6 +525,21 @@ void http_stop_listening(http *h)
         close(h->sockets[i]);
     }
     h->listening = false;
+    loop_forget(h->server->loop, &h->rest);
+}
+
+void http_give_up(http *h)
+{
+    for (connection *c = h->connections, *next; c; c = next) {
+        next = c->next;
+        void (*const left)(void *argument) = c->left;
+        if (!c->suspended)
+            continue;
+        c->left = NULL;
+        if (left)
+            left(c->left_argument);
+        answer_error(&c->request, 503, "the server is being stopped");
+    }
 }
 
 size_t http_open_requests(const http *h)

@@ -105,6 +105,8 @@ bool request_hold(request *r, void (*release)(void *argument), void *argument);
 http *http_create(server *s, const int *sockets, size_t count, tr_error *error);
 void http_stop_listening(http *h); /* what was accepted goes on */
 size_t http_open_requests(const http *h);
+/* Answers all requests that wait for something with 503. */
+void http_give_up(http *h);
 void http_free(http *h);
 
 #endif

@@ -302,7 +302,8 @@ bool keys_allow(keys *k, request *r)
             return answer_slower(r, "requests", u.limits[REQUESTS], seconds);
     }
     if (refused)
-        answer_error(r, 403, r->key ? "API key: is not valid" : "API key: is missing");
+        answer_error(r, 403,
+                     r->key ? "API key: is not valid" : "API key: is missing; send 'Authorization: Bearer KEY', or api_key");
     return !refused;
 }
 

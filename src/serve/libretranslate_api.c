@@ -1,4 +1,5 @@
 /* LibreTranslate's interface, https://docs.libretranslate.com. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,8 +77,8 @@ static void translate(request *r)
         answer_error(r, 400, "Invalid request: missing %s parameter", source ? "target" : "source");
     else if (format && strcmp(format, "text") != 0 && strcmp(format, "html") != 0)
         answer_error(r, 400, "%.40s format is not supported", format);
-    else if (!valid || alternatives < 0 || alternatives > 100)
-        answer_error(r, 400, "Invalid request: alternatives must be a number from 0 to 100");
+    else if (!valid || alternatives < 0 || alternatives > INT_MAX)
+        answer_error(r, 400, "Invalid request: alternatives must be a number");
     else
         translate_texts(r, texts, count,
                         &(translation_options){.source = source,
@@ -90,14 +91,25 @@ static void translate(request *r)
 
 /* ------------------------------------------------------------------------------------------------------------- languages */
 
+static void add_language(json_t *list, const models *m, const char *code)
+{
+    const json_t *const targets = models_targets_of(m, code);
+    json_array_append_new(list, json_pack("{s: s, s: s, s: o}", "code", code, "name", language_name(code), "targets",
+                                          targets ? json_incref((json_t *)targets) : json_array()));
+}
+
+/* Sources, then languages that are targets alone: clients choose from the list for both. */
 static void list_languages(request *r)
 {
+    const models *const m = r->server->models;
+    const json_t *const sources = models_sources(m), *const targets = models_targets(m);
     json_t *const list = json_array();
-    const json_t *const sources = models_sources(r->server->models);
-    for (size_t i = 0; i < json_array_size(sources); i++) {
-        const char *const code = json_string_value(json_array_get(sources, i));
-        json_array_append_new(list, json_pack("{s: s, s: s, s: O}", "code", code, "name", language_name(code), "targets",
-                                              models_targets_of(r->server->models, code)));
+    for (size_t i = 0; i < json_array_size(sources); i++)
+        add_language(list, m, json_string_value(json_array_get(sources, i)));
+    for (size_t i = 0; i < json_array_size(targets); i++) {
+        const char *const code = json_string_value(json_array_get(targets, i));
+        if (!models_targets_of(m, code))
+            add_language(list, m, code);
     }
     answer_json(r, 200, list);
 }

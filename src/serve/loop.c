@@ -45,7 +45,7 @@ struct loop {
     pthread_cond_t arrived;
     work_list waiting, finished;
     pthread_t workers[WORKERS];
-    int worker_count, idle;
+    int worker_count, idle, waiting_count;
     bool ending;
 };
 
@@ -168,6 +168,7 @@ static void *work_main(void *argument)
             l->idle--;
             continue;
         }
+        l->waiting_count--;
         pthread_mutex_unlock(&l->lock);
         w->run(w->argument);
         pthread_mutex_lock(&l->lock);
@@ -185,11 +186,14 @@ bool loop_work(loop *l, loop_call *run, loop_call *done, void *argument)
         return false;
     *w = (work){NULL, run, done, argument};
     pthread_mutex_lock(&l->lock);
-    if (!l->idle && l->worker_count < WORKERS && pthread_create(&l->workers[l->worker_count], NULL, work_main, l) == 0)
+    if (l->idle <= l->waiting_count && l->worker_count < WORKERS &&
+        pthread_create(&l->workers[l->worker_count], NULL, work_main, l) == 0)
         l->worker_count++;
     const bool good = l->worker_count > 0 && !l->ending;
-    if (good)
+    if (good) {
         append(&l->waiting, w);
+        l->waiting_count++;
+    }
     pthread_cond_signal(&l->arrived);
     pthread_mutex_unlock(&l->lock);
     if (!good)
@@ -285,11 +289,10 @@ void loop_run(loop *l)
 {
     struct epoll_event events[EVENTS];
     while (!l->stop) {
-        const int timer = time_to_timer(l);
         const int other = l->before_wait ? l->before_wait(l->before_wait_argument) : -1;
         if (l->stop)
             return;
-        const int count = epoll_wait(l->epoll, events, EVENTS, shorter(timer, other));
+        const int count = epoll_wait(l->epoll, events, EVENTS, shorter(time_to_timer(l), other));
         for (int i = 0; i < count; i++) {
             const watch *const w = events[i].data.ptr;
             if (w->call)

@@ -32,7 +32,7 @@ typedef struct loop_timer {
 void loop_after(loop *l, loop_timer *timer, unsigned milliseconds, loop_call *call, void *argument);
 void loop_forget(loop *l, loop_timer *timer); /* may be called when it is not set */
 
-/* Before each wait: how many milliseconds it may take, -1 for any number; called last of all. One such call. */
+/* Before each wait: how many milliseconds it may take, -1 for any number. One such call. */
 void loop_before_wait(loop *l, int (*call)(void *argument), void *argument);
 
 /* Work that takes long: run(argument) in another thread, then done(argument) in the loop. A few threads take what waits in

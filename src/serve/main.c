@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -26,7 +27,7 @@
 #include "serve/service.h"
 #include "serve/settings.h"
 
-enum { SOCKETS = 16, WAITING = 4096, LOOK_AGAIN = 10 /* milliseconds */ };
+enum { SOCKETS = 16, WAITING = 4096, LOOK_AGAIN = 10, LAST_MOMENT = 500 /* milliseconds */ };
 
 typedef struct running {
     server server;
@@ -164,6 +165,14 @@ static void end_now(void *argument)
     loop_stop(run->server.loop);
 }
 
+/* The grace time is over: who waits is told, and gets a moment to receive it. */
+static void give_up(void *argument)
+{
+    running *const run = argument;
+    http_give_up(run->server.http);
+    loop_after(run->server.loop, &run->grace, LAST_MOMENT, end_now, run);
+}
+
 /* Finishes what was accepted; a second signal does not wait for it. */
 static void begin_end(running *run)
 {
@@ -175,7 +184,7 @@ static void begin_end(running *run)
     s->stopping = true;
     service_stopping(&run->service);
     http_stop_listening(s->http);
-    loop_after(s->loop, &run->grace, (unsigned)s->settings->grace * 1000, end_now, run);
+    loop_after(s->loop, &run->grace, (unsigned)s->settings->grace * 1000, give_up, run);
     end_if_done(run);
 }
 
@@ -284,9 +293,20 @@ static int begin(running *run, const cli_settings *settings)
     return serve_confine(settings, &error) || create(run, &error) ? cli_fail_error(&error) : CLI_DONE;
 }
 
+/* A connection needs one; the usual limit of 1,024 is for programs that use select(). */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 static int serve(const cli_settings *settings)
 {
     running run = {.server.settings = settings};
+    raise_descriptors();
     if (!catch_signals(&run))
         return cli_fail("signals: cannot be caught: %s", strerror(errno));
     const int status = begin(&run, settings);

@@ -295,6 +295,11 @@ size_t models_waiting(const models *m)
     return served_waiting(&m->list);
 }
 
+size_t models_fullest(const models *m)
+{
+    return served_fullest(&m->list);
+}
+
 void models_fill(const models *m, size_t *sentences, size_t *places)
 {
     served_fill(&m->list, sentences, places);

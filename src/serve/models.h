@@ -60,6 +60,8 @@ tr_status served_submit(served *model, const char *const *texts, const size_t *s
 json_t *models_list(const models *m);
 /* Texts in all queues whose events have not been taken. */
 size_t models_waiting(const models *m);
+/* Of the fullest of these queues. */
+size_t models_fullest(const models *m);
 /* As tr_queue_fill, of all open models together. */
 void models_fill(const models *m, size_t *sentences, size_t *places);
 

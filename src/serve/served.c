@@ -125,6 +125,7 @@ static void remove_served(served *s)
 /* --------------------------------------------------------------------------------------------------------------- closing */
 
 static void start_opening(served *s);
+static void take_events(void *argument);
 static void settle(served *s);
 
 static void close_model(void *argument)
@@ -151,10 +152,11 @@ static void start_closing(void *argument)
 {
     served *const s = argument;
     loop *const l = s->list->server->loop;
-    if (!loop_work(l, close_model, model_closed, s))
-        return; /* it stays open */
-    s->state = SERVED_CLOSING;
-    loop_unwatch(l, s->descriptor);
+    loop_unwatch(l, s->descriptor); /* before the other thread closes it */
+    if (loop_work(l, close_model, model_closed, s))
+        s->state = SERVED_CLOSING;
+    else if (!loop_watch(l, s->descriptor, false, take_events, s)) /* it stays open */
+        cli_warn(s->list->server->settings, "%s: out of memory", s->path);
 }
 
 /* Decides what becomes of a model that nobody uses any more. It may be freed. */
@@ -426,6 +428,14 @@ size_t served_waiting(const served_list *list)
     size_t texts = 0;
     for (const served *s = list->first; s; s = s->next)
         texts += s->texts;
+    return texts;
+}
+
+size_t served_fullest(const served_list *list)
+{
+    size_t texts = 0;
+    for (const served *s = list->first; s; s = s->next)
+        texts = s->texts > texts ? s->texts : texts;
     return texts;
 }
 

@@ -33,6 +33,8 @@ uint64_t served_generation(const served *s);
 bool served_is_open(const served *s);
 /* Texts in the queues of all whose events have not been taken. */
 size_t served_waiting(const served_list *list);
+/* Of the fullest of these queues. */
+size_t served_fullest(const served_list *list);
 /* As tr_queue_fill, of all that are open. */
 void served_fill(const served_list *list, size_t *sentences, size_t *places);
 

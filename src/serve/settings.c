@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "cli/option_table.h"
 
@@ -126,6 +127,39 @@ static int read_environment(serve_settings *s, bool models)
     return status;
 }
 
+static int keep_prefix(serve_settings *s)
+{
+    const char *const given = s->options.url_prefix;
+    size_t size = strlen(given);
+    if (*given && (*given != '/' || size >= sizeof s->url_prefix))
+        return cli_usage(&s->options, "--url-prefix %s: must begin with a slash, and have less than %zu characters", given,
+                         sizeof s->url_prefix);
+    while (size && given[size - 1] == '/')
+        size--;
+    memcpy(s->url_prefix, given, size);
+    s->options.url_prefix = s->url_prefix;
+    return CLI_DONE;
+}
+
+/* A misspelt variable would leave a server open that was to have keys. */
+static void warn_of_unknown_variables(const cli_settings *settings)
+{
+    static const char *const others[] = {"TRANSLATE_CPU", "TRANSLATE_CACHE"};
+    char name[64];
+    for (char **variable = environ; *variable; variable++) {
+        const size_t size = strcspn(*variable, "=");
+        bool known = strncmp(*variable, "TRANSLATE_", 10) != 0;
+        for (size_t i = 0; !known && i < sizeof others / sizeof *others; i++)
+            known = strlen(others[i]) == size && strncmp(others[i], *variable, size) == 0;
+        for (int i = 0; !known && i < cli_option_count; i++) {
+            environment_of(&cli_options[i], name);
+            known = strlen(name) == size && strncmp(name, *variable, size) == 0;
+        }
+        if (!known)
+            cli_warn(settings, "%.*s: there is no such setting", (int)size, *variable);
+    }
+}
+
 int serve_settings_read(serve_settings *s, const cli_command *command, char **arguments, int count)
 {
     char name[64];
@@ -151,8 +185,10 @@ int serve_settings_read(serve_settings *s, const cli_command *command, char **ar
     if (!status && s->options.model && s->options.models)
         status = cli_usage(&s->options, "--models %s: --model %s is given too; only one of them", s->options.models,
                            s->options.model);
-    if (!status && s->options.url_prefix && *s->options.url_prefix && *s->options.url_prefix != '/')
-        status = cli_usage(&s->options, "--url-prefix %s: must begin with a slash", s->options.url_prefix);
+    if (!status && s->options.url_prefix)
+        status = keep_prefix(s);
+    if (!status)
+        warn_of_unknown_variables(&s->options);
     return status;
 }
 

@@ -7,8 +7,9 @@
 
 typedef struct serve_settings {
     cli_settings options;
-    char **arguments;    /* all of them, from wherever they come; options points into them */
-    size_t count, owned; /* the first `owned` are allocated */
+    char **arguments;     /* all of them, from wherever they come; options points into them */
+    char url_prefix[256]; /* without a slash at its end */
+    size_t count, owned;  /* the first `owned` are allocated */
 } serve_settings;
 
 /* Returns CLI_DONE, or prints a message and returns another status. Call serve_settings_free in either case. */

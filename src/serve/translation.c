@@ -11,11 +11,13 @@
 #include "serve/languages.h"
 #include "serve/metrics.h"
 #include "util/buffer.h"
+#include "util/clock.h"
 #include "util/utf8.h"
 
 enum {
     LONG_REQUEST = 2000, /* characters: it waits for shorter ones */
     MOST_ALTERNATIVES = 16,
+    MILLISECOND = 1000000, /* in nanoseconds */
 };
 
 typedef struct job job;
@@ -40,7 +42,7 @@ typedef struct item {
     tr_ticket ticket;      /* 0: none */
     tr_document *document; /* NULL: plain text */
     piece *pieces;         /* [piece_count] */
-    size_t piece_count, pieces_left;
+    size_t piece_count;
     tr_event *event; /* that brought the last results */
     tr_buffer key;   /* for the cache; empty: it is not asked */
     char *result;    /* allocated; NULL: not done */
@@ -59,6 +61,7 @@ struct job {
     size_t count, items_left;
     size_t waiting; /* items that wait, and 1 while the job is begun */
     size_t characters;
+    uint64_t deadline; /* tr_nanoseconds */
     char *texts;
 };
 
@@ -318,16 +321,17 @@ static void take_result(item *it, tr_event *event)
 {
     const tr_results *const results = tr_event_results(event);
     piece *const p = &it->pieces[tr_event_text(event)];
-    char *const copy = tr_copy_bytes(tr_results_text(results, 0, NULL), strlen(tr_results_text(results, 0, NULL)) + 1);
+    size_t size;
+    const char *const text = tr_results_text(results, 0, &size);
+    char *const copy = tr_copy_bytes(text, size + 1);
     if (!copy) {
         fail_memory(it->job);
         return;
     }
     free(p->data);
     p->data = copy;
-    p->size = strlen(copy);
+    p->size = size;
     p->flags |= (unsigned)tr_results_int(results, 0, "flags");
-    it->pieces_left--;
     metrics_translated(it->job->request->server->metrics, tr_results_int(results, 0, "source_tokens"),
                        tr_results_int(results, 0, "target_tokens"), tr_results_int(results, 0, "sentences"));
 }
@@ -335,6 +339,16 @@ static void take_result(item *it, tr_event *event)
 static bool is_last_step(const item *it)
 {
     return it->step + 1 == it->way.count;
+}
+
+static int milliseconds_of(const job *j)
+{
+    return j->options.deadline ? j->options.deadline : j->request->server->settings->timeout * 1000;
+}
+
+static tr_status fail_late(const job *j, tr_error *error)
+{
+    return tr_fail(error, TR_ERROR_DEADLINE, "the translation was not done in %d ms", milliseconds_of(j));
 }
 
 static void on_event(void *argument, tr_event *event)
@@ -350,8 +364,11 @@ static void on_event(void *argument, tr_event *event)
         take_result(it, event);
         keep = last && is_last_step(it) && !it->document;
     } else if (j->request) {
-        tr_error error = {.status = tr_event_status(event)};
-        snprintf(error.message, sizeof error.message, "%s", tr_event_message(event));
+        tr_error error;
+        if (tr_event_status(event) == TR_ERROR_DEADLINE)
+            fail_late(j, &error);
+        else
+            tr_fail(&error, tr_event_status(event), "%s", tr_event_message(event));
         fail_job(j, &error);
     }
     if (last) {
@@ -380,23 +397,25 @@ static tr_status set_options(const item *it, tr_options *o, tr_error *error)
     const translation_options *const wanted = &it->job->options;
     const cli_settings *const s = it->job->request->server->settings;
     const bool bulk = wanted->bulk || it->job->characters > LONG_REQUEST;
-    const int deadline = wanted->deadline ? wanted->deadline : s->timeout * 1000;
     const bool last = is_last_step(it);
+    const uint64_t now = tr_nanoseconds();
     tr_status status = tr_options_set_string(o, "source_language", it->way.steps[it->step].source, error);
     if (status == TR_OK)
         status = tr_options_set_string(o, "target_language", it->way.steps[it->step].target, error);
     if (status == TR_OK)
         status = tr_options_set_string(o, "priority", bulk ? "low" : "normal", error);
+    if (status == TR_OK && now >= it->job->deadline)
+        status = fail_late(it->job, error);
     if (status == TR_OK)
-        status = tr_options_set_int(o, "deadline", deadline, error);
+        status = tr_options_set_int(o, "deadline", (int64_t)((it->job->deadline - now) / MILLISECOND) + 1, error);
     if (status == TR_OK && !wanted->more)
         status = tr_options_set_int(o, "beam", s->search.beam, error);
     if (status == TR_OK && wanted->on_token)
         status = tr_options_set_int(o, "tokens", last, error);
-    if (status == TR_OK && wanted->alternatives && last && !wanted->html)
-        status = tr_options_set_int(o, "alternatives", 1, error);
-    if (status == TR_OK && wanted->alternatives && last && !wanted->html)
-        status = tr_options_set_int(o, "n_best", wanted->alternatives + 1, error);
+    if (status == TR_OK && wanted->alternatives && !wanted->html)
+        status = tr_options_set_int(o, "alternatives", last, error);
+    if (status == TR_OK && wanted->alternatives && !wanted->html)
+        status = tr_options_set_int(o, "n_best", last ? wanted->alternatives + 1 : 1, error);
     tr_options_set_glossary(o, wanted->glossary ? wanted->glossary->glossary : NULL);
     return status;
 }
@@ -447,7 +466,6 @@ static void on_open(void *argument, const tr_error *error)
 
 static void begin_step(item *it)
 {
-    it->pieces_left = it->piece_count;
     it->waits = true;
     it->job->waiting++;
     served_open(it->way.steps[it->step].model, on_open, it);
@@ -477,7 +495,8 @@ static tr_status read_pieces(item *it, tr_error *error)
         status = tr_document_unit(it->document, i, &it->pieces[i].data, &it->pieces[i].size, error);
     if (!html && !(it->pieces[0].data = tr_copy_bytes(it->text, it->size + 1)))
         status = tr_fail(error, TR_ERROR_MEMORY, "out of memory");
-    it->pieces[0].size = html ? it->pieces[0].size : it->size;
+    if (!html)
+        it->pieces[0].size = it->size;
     return status;
 }
 
@@ -516,23 +535,41 @@ static tr_status find_source(item *it, tr_error *error)
     return TR_OK;
 }
 
+/* The text stays as it is. */
+static void pass_through(item *it)
+{
+    it->result_size = it->size;
+    it->result = tr_copy_bytes(it->text, it->size + 1);
+    it->flags = TR_FLAG_PASSED_THROUGH;
+    if (it->result)
+        end_item(it);
+    else
+        fail_memory(it->job);
+}
+
+/* One text among others in a language that no model has, such as a quotation: the others are translated all the same. */
+static bool is_foreign(const item *it)
+{
+    const job *const j = it->job;
+    return it->confidence >= 0 && j->count > 1 &&
+           json_array_size(models_sources_of(j->request->server->models, j->target)) > 0;
+}
+
 static void begin_item(item *it)
 {
     tr_error error;
     job *const j = it->job;
     tr_status status = find_source(it, &error);
     if (status == TR_OK && language_same(it->source, j->target)) {
-        it->result_size = it->size;
-        it->result = tr_copy_bytes(it->text, it->size + 1);
-        it->flags = TR_FLAG_PASSED_THROUGH;
-        if (it->result)
-            end_item(it);
-        else
-            fail_memory(j);
+        pass_through(it);
         return;
     }
     if (status == TR_OK)
         status = models_find(j->request->server->models, it->source, j->target, &it->way, &error);
+    if (status == TR_ERROR_ARGUMENT && is_foreign(it)) {
+        pass_through(it);
+        return;
+    }
     if (status == TR_OK && j->options.glossary && it->way.count > 1)
         status = tr_fail(&error, TR_ERROR_ARGUMENT, "a glossary needs a model for the pair of languages");
     if (status == TR_OK && !make_key(it))
@@ -604,6 +641,7 @@ void translate_texts(request *r, const source_text *texts, size_t count, const t
     }
     memcpy(j->target, target, sizeof target);
     j->done = done;
+    j->deadline = tr_nanoseconds() + (uint64_t)milliseconds_of(j) * MILLISECOND;
     request_on_leave(r, on_leave, j);
     j->waiting++;
     for (size_t i = 0; j->request && i < count; i++)

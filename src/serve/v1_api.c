@@ -1,5 +1,6 @@
 /* The server's own interface: what the library knows of a translation, and tokens as they are found. */
-#include <stdio.h>
+#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,9 +59,12 @@ static bool set_number(request *r, tr_options *o, const char *name, bool real, d
     tr_error error;
     if (!value || json_is_null(value))
         return true;
-    const bool flag = json_is_boolean(value) && low == 0 && high == 1;
-    const double number = flag ? json_is_true(value) : json_number_value(value);
-    if (!(flag || (real ? json_is_number(value) : json_is_integer(value))) || !(number >= low && number <= high)) {
+    const bool flag = low == 0 && high == 1 && (json_is_boolean(value) || request_flag(r, name));
+    const char *const text = json_string_value(value); /* of a form */
+    char *end = NULL;
+    const double number = flag ? request_flag(r, name) : text ? strtod(text, &end) : json_number_value(value);
+    const bool right = flag || (text ? *text && !*end : json_is_number(value));
+    if (!right || (!real && number != floor(number)) || !(number >= low && number <= high)) {
         answer_error(r, 400, "%s: must be %s from %g to %g", name, real ? "a number" : "a whole number", low, high);
         return false;
     }
@@ -170,7 +174,7 @@ static void add_details(request *r, json_t *o, const translated *t, const source
         return;
     json_object_set_new(o, "source_tokens", json_integer(tr_results_int(t->results, 0, "source_tokens")));
     json_object_set_new(o, "target_tokens", json_integer(tr_results_int(t->results, 0, "target_tokens")));
-    if (request_flag(r, "scores") || request_flag(r, "doubtful")) {
+    if (request_flag(r, "scores")) {
         static const char *const names[] = {"score", "mean_log_probability", "min_log_probability"};
         for (size_t i = 0; i < 3; i++)
             json_object_set_new(o, names[i], json_real(tr_results_float(t->results, 0, names[i])));
@@ -270,14 +274,18 @@ static void start(request *r, const source_text *texts, size_t count)
         answer_error(r, 400, "target: is missing");
     else if (!valid || deadline < 0 || deadline > 3600000)
         answer_error(r, 400, "deadline_ms: must be a whole number from 0 to 3600000");
-    else if (!known || alternatives < 0 || alternatives > 100)
-        answer_error(r, 400, "alternatives: must be a whole number from 0 to 16");
+    else if (!known || alternatives < 0 || alternatives > INT_MAX)
+        answer_error(r, 400, "alternatives: must be a whole number");
     else if (format && !html && strcmp(format, "text") != 0)
         answer_error(r, 400, "format: must be text or html");
     else if (priority && strcmp(priority, "normal") != 0 && strcmp(priority, "low") != 0)
         answer_error(r, 400, "priority: must be normal or low");
     else if (stream && (count != 1 || html || alternatives))
         answer_error(r, 400, "stream: needs one text, without format html and alternatives");
+    else if (alternatives && request_number(r, "n_best", 1, NULL) > 1)
+        answer_error(r, 400, "alternatives: not together with n_best");
+    else if (json_object_get(r->fields, "glossary") && !id && !json_is_null(json_object_get(r->fields, "glossary")))
+        answer_error(r, 400, "glossary: must be a text");
     else if (id && !source)
         answer_error(r, 400, "glossary: needs a source language");
     else if (id && !(terms = glossaries_take(r, id, source, target)))
@@ -330,10 +338,19 @@ static void list_languages(request *r)
     answer_json(r, 200, json_pack("{s: o}", "languages", list));
 }
 
+/* For people who open the server's address. */
+static void welcome(request *r)
+{
+    static const char text[] = "translate serve answers programs, such as\n\n"
+                               "    curl ADDRESS/translate -d q=你好 -d source=zh -d target=en\n\n"
+                               "GET /openapi.json describes its interfaces, GET /languages lists its languages.\n";
+    answer_bytes(r, 200, "text/plain; charset=utf-8", text, sizeof text - 1);
+}
+
 /* Whether requests are accepted: a proxy asks. */
 static void ready(request *r)
 {
-    if (models_waiting(r->server->models) < (size_t)r->server->settings->queue_limit)
+    if (models_fullest(r->server->models) < (size_t)r->server->settings->queue_limit)
         answer_json(r, 200, json_pack("{s: s}", "status", "ready"));
     else
         answer_error(r, 503, "the queue is full");
@@ -343,6 +360,7 @@ const route v1_routes[] = {
     {"POST", "/v1/translate", translate, v1_error, 0},
     {"GET", "/v1/models", list_models, v1_error, ROUTE_FREE},
     {"GET", "/v1/languages", list_languages, v1_error, ROUTE_FREE},
+    {"GET", "/", welcome, v1_error, ROUTE_OPEN | ROUTE_FREE},
     {"GET", "/ready", ready, v1_error, ROUTE_OPEN | ROUTE_FREE},
     {0},
 };

@@ -246,6 +246,11 @@ class Keys(FilesTest):
         self.assertEqual(self.server.get(f"/v1/documents/{document}", self.one).status, 200)
         self.assertEqual(self.add("a.txt", TEXT).status, 403)
 
+    def test_libretranslate_fetches_without_a_key(self):
+        answer = self.server.upload("/translate_file", "a.txt", TEXT.encode(), source="zh", target="en", api_key="one")
+        path = urllib.parse.urlsplit(answer.json["translatedFileUrl"]).path
+        self.assertEqual(self.server.get(path).status, 200)
+
     def test_characters_of_a_key(self):
         self.assertEqual(self.add("a.txt", TEXT, self.slow).status, 202)  # 13 of 20
         answer = self.add("a.txt", TEXT, self.slow)

@@ -46,6 +46,12 @@ class Translate(ServeTest):
         answer = self.ask(q=[TEXT, "我喜欢读书。"], source="auto").json
         self.assertEqual([d["language"] for d in answer["detectedLanguage"]], ["zh-Hans"] * 2)
 
+    def test_one_text_in_a_language_without_a_model(self):
+        texts = [TEXT, "Bonjour tout le monde, comment allez-vous aujourd'hui ?"]
+        self.assertEqual(self.ask(q=texts, source="auto").json["translatedText"], [self.translated(TEXT), texts[1]])
+        self.assertEqual(self.ask(q=texts, source="auto", target="fr").status, 400)
+        self.assertEqual(self.ask(q=texts[1], source="auto").status, 400)
+
     def test_what_stays(self):
         for text in ("😀 🎉", " ", "\n", "12"):
             self.assertEqual(self.ask(q=text).json["translatedText"], text)
@@ -81,7 +87,8 @@ class Translate(ServeTest):
 
     def test_languages(self):
         self.assertEqual(self.server.get("/languages").json,
-                         [{"code": "zh-Hans", "name": "Chinese (Simplified)", "targets": ["en"]}])
+                         [{"code": "zh-Hans", "name": "Chinese (Simplified)", "targets": ["en"]},
+                          {"code": "en", "name": "English", "targets": []}])
 
     def test_detect(self):
         answer = self.server.post("/detect", q=TEXT).json

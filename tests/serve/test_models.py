@@ -77,7 +77,7 @@ class Models(ServeTest):
     def test_one_model(self):
         folder = self.models("many")
         server = self.start("-m", folder / WHOLE)
-        self.assertEqual(self.targets(server), {"zh-Hans": ["en"]})
+        self.assertEqual(self.targets(server), {"zh-Hans": ["en"], "en": []})
         self.assertEqual(self.ask(server).json["translatedText"], self.translated(TEXT))
 
     def test_one_model_that_is_replaced(self):
@@ -94,7 +94,7 @@ class Models(ServeTest):
         old = self.ask(server).json
         os.replace(self.many_as_file(), folder / WHOLE)
         self.assertEqual(self.ask(server).json, old)
-        self.assertEqual(self.targets(server), {"zh-Hans": ["en"]})
+        self.assertEqual(self.targets(server), {"zh-Hans": ["en"], "en": []})
         server.signal(signal.SIGHUP)
         self.eventually(lambda: "fr" in self.targets(server))
         new = self.ask(server)

@@ -58,6 +58,12 @@ class Options(ServeTest):
         self.refuses("--port", "0", "--api-keys", folder / "keys", says="keys")
         self.refuses("--port", "0", "--glossaries", folder / "terms", says="terms")
 
+    def test_misspelt_variable(self):
+        server = self.start(env=environment(TRANSLATE_API_KEY="x", TRANSLATE_CPU="portable"))
+        self.assertEqual(server.end(), 0)
+        self.assertEqual(server.said.count(b"warning"), 1)
+        self.assertIn(b"TRANSLATE_API_KEY", server.said)
+
     def test_port_in_use(self):
         with socket.create_server(("127.0.0.1", 0)) as s:
             self.refuses("--port", s.getsockname()[1], "-m", support.MODEL, says=("in use", "--port"))
