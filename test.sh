@@ -62,6 +62,8 @@ for argument; do
         needs+=("${clang_needs[@]}")
         options+=(werror=true)
         texts=false
+        # Programs as their users see them are the same with every compiler.
+        select+=(--no-suite cli --no-suite hub --no-suite serve)
         ;;
     --aarch64)
         dir=$root/build-aarch64
