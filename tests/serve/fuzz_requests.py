@@ -50,8 +50,8 @@ DICTIONARY = {"source_lang": "zh", "target_lang": "en", "entries": GLOSSARY, "en
 OPTIONS = """beam n_best length_penalty max_length sample temperature top_k top_p seed no_repeat_ngram repetition_penalty
     protect loop_guard doubtful scores align alternatives format glossary stream priority deadline_ms parts translation html
     texts text_list q text dj glossary_id glossary_ids tag_handling ignore_tags split_sentences formality context key token
-    api_key document_key document_id type model_type show_billed_characters bilingual name entries dictionaries[0].source_lang
-    dictionaries[0].entries preserve_formatting custom_instructions style_id""".split()
+    api_key document_key document_id type model_type show_billed_characters bilingual name entries
+    dictionaries[0].source_lang dictionaries[0].entries preserve_formatting custom_instructions style_id""".split()
 V1 = {"text": "今天天气很好。", "source": "zh", "target": "en"}
 DEEPL = {"text": ["今天天气很好。", "你好"], "target_lang": "EN-US", "source_lang": "ZH"}
 GOOGLE = {"q": ["今天天气很好。", "<b>你好</b>"], "target": "en", "source": "zh-CN"}
@@ -413,7 +413,8 @@ class Fuzzer(threading.Thread):
         self.sent = b"".join(data for data, _, _ in several)
         self.end()
         self.connect().send(self.sent)
-        sure = all(s for _, _, s in several)  # a connection that is closed early may lose earlier answers
+        # One that is closed early may lose earlier answers; libmicrohttpd closes one with Expect and more after it.
+        sure = all(s for _, _, s in several) and b"Expect: " not in self.sent
         for i, (_, method, _) in enumerate(several):
             if not self.take(method, sure and i == 0):
                 self.end()
