@@ -23,7 +23,7 @@ enum {
     CONNECTIONS = 20000,          /* at most, where there are descriptors for them */
     OTHER_DESCRIPTORS = 256,      /* of models, queues and what they read */
     ACCEPT_AGAIN = 200,           /* milliseconds, after there was no descriptor for a connection */
-    CONNECTION_MEMORY = 16 << 10, /* bytes of a connection for headers and what is sent at once */
+    CONNECTION_MEMORY = 10 << 10, /* bytes of a connection for headers and what is sent at once */
     IDLE_SECONDS = 75,            /* without a byte */
     BODY_SECONDS = 120,           /* from the first byte of a request to the last */
     ACCEPTED = 64,                /* connections at once, before others get their turn */
