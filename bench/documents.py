@@ -38,6 +38,8 @@ FORMATS = {
     "md": lambda lines: "".join(f"{line}\n\n" for line in lines),
     "po": lambda lines: "".join(f'msgctxt "{i}"\nmsgid "{line}"\nmsgstr ""\n\n' for i, line in enumerate(lines)),
     "srt": lambda lines: "".join(cue(i, line, ",") for i, line in enumerate(lines)),
+    "tsv": lambda lines: "".join(f"{i}\t{line}\n" for i, line in enumerate(lines)),
+    "vtt": lambda lines: "WEBVTT\n\n" + "".join(cue(i, line, ".") for i, line in enumerate(lines)),
     "xml": lambda lines: "<a>\n" + "".join(f"<b>{escaped(line)}</b>\n" for line in lines) + "</a>\n",
     "yaml": lambda lines: "".join(f'k{i}: "{line}"\n' for i, line in enumerate(lines)),
 }
