@@ -308,7 +308,7 @@ class Limits(FilesTest):
         self.assertIn("Retry-After", answers[8].headers)
 
     def test_expiry(self):
-        server = self.start("--keep-documents", "1", "--char-limit", "0")
+        server = self.start("--keep-documents", "4", "--char-limit", "0")  # long enough to read them
         short, long = (self.add(n, d, server=server).json["id"] for n, d in (("a.txt", TEXT.encode()), ("b.txt", LONG)))
         answer = server.upload("/translate_file", "c.txt", LONG, source="zh", target="en")
         self.assertEqual((answer.status, answer.json["error"]), (503, "c.txt: was removed before it was translated"))
@@ -318,8 +318,10 @@ class Limits(FilesTest):
 class End(FilesTest):
     def test_while_documents_run(self):
         server = Server("--char-limit", "0")
-        for _ in range(6):
-            self.assertEqual(self.add("long.txt", LONG, server=server).status, 202)
+        added = [self.add("long.txt", LONG, server=server) for _ in range(6)]
+        self.assertEqual([a.status for a in added], [202] * 6)
+        first = added[0].json["id"]
+        self.eventually(lambda: "seconds_left" in server.get(f"/v1/documents/{first}").json)  # texts are in the queue
         with self.within(15):  # nobody waits for them
             self.assertEqual(server.end(), 0)
         self.assertNotIn(b"Sanitizer", server.said)
