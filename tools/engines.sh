@@ -24,6 +24,7 @@ engine_scripts=(
     tests/marian/make_models.py
     tests/bergamot/compare.py
     tests/serve/clients_deepl.py
+    tests/serve/clients_libretranslate.py
 )
 # The same with an engine that runs under Node.js: left out where that or npm is missing. Packages:
 # tests/engines/package.json.
