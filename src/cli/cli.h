@@ -89,7 +89,7 @@ typedef struct cli_settings {
     /* serve */
     const char *host, *unix_socket, *config, *api_keys, *cors, *glossaries, *url_prefix;
     int port, rate_limit, char_limit, batch_limit; /* limits: 0: none */
-    int upload_limit, cache;                       /* MiB */
+    int upload_limit, cache, model_memory;         /* MiB */
     int queue_limit, grace, idle_close;            /* texts; seconds */
     int keep_documents;                            /* seconds */
     bool trust_proxy;

@@ -54,6 +54,10 @@ const cli_option cli_options[] = {
      "program",
      NULL},
     {COMMON | CMD_SERVE, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0, "serve this model alone", NULL},
+    {CMD_SERVE, GROUP_MODEL, KIND_NUMBER, 0, "model-memory", "N", FIELD(model_memory), 0, 1 << 24,
+     "before a model is opened, close those that nobody uses if all together have more than N MiB; default 0: if the "
+     "system has too little memory",
+     NULL},
     {CMD_SERVE, GROUP_MODEL, KIND_NUMBER, 0, "idle-close", "N", FIELD(idle_close), 0, 1 << 30,
      "close a model that nobody used for N seconds; default 900; 0: never", NULL},
     {COMMON | CMD_SHORTLIST, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,

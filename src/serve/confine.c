@@ -13,9 +13,10 @@
 #include "util/sandbox.h"
 
 /* The libraries of the documents' module and of the C library, and what tells of processors and memory. */
-static const char *const system_places[] = {"/etc/ld.so.cache", "/usr",       "/lib",        "/lib64",
-                                            "/nix/store",       "/gnu/store", "/proc/self",  "/sys/devices/system/cpu",
-                                            "/sys/fs/cgroup",   "/dev/null",  "/dev/urandom"};
+static const char *const system_places[] = {"/etc/ld.so.cache", "/usr",          "/lib",
+                                            "/lib64",           "/nix/store",    "/gnu/store",
+                                            "/proc/self",       "/proc/meminfo", "/sys/devices/system/cpu",
+                                            "/sys/fs/cgroup",   "/dev/null",     "/dev/urandom"};
 
 typedef struct places {
     char **paths; /* [count], then NULL */

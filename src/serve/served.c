@@ -2,6 +2,7 @@
 #include "serve/served.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -42,6 +43,7 @@ struct served {
     tr_queue *queue;
     tr_status status; /* of the last opening */
     tr_error error;
+    uint64_t bytes; /* of its files, when they were last looked at */
     int descriptor; /* of the queue */
     waiter *waiters, **last_waiter;
     loop_timer idle;
@@ -55,6 +57,26 @@ static void add_stamp(tr_xxh64 *hash, const struct stat *st)
     const uint64_t fields[] = {(uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
                                (uint64_t)st->st_mtim.tv_sec, (uint64_t)st->st_mtim.tv_nsec};
     tr_xxh64_add(hash, fields, sizeof fields);
+}
+
+/* Of a file, or of all in a directory. */
+static uint64_t bytes_of(const char *path)
+{
+    struct stat st;
+    tr_folder_names names = {0};
+    if (stat(path, &st) < 0)
+        return 0;
+    if (!S_ISDIR(st.st_mode))
+        return (uint64_t)st.st_size;
+    uint64_t bytes = 0;
+    const bool listed = tr_folder_list(path, &names, NULL) == TR_OK;
+    for (size_t i = 0; listed && i < names.count; i++) {
+        char file[TR_PATH];
+        if (tr_path_join(file, path, names.names[i], NULL) == TR_OK && stat(file, &st) == 0)
+            bytes += (uint64_t)st.st_size;
+    }
+    tr_folder_names_free(&names);
+    return bytes;
 }
 
 uint64_t served_stamp(const char *path)
@@ -352,12 +374,48 @@ static void model_opened(void *argument)
     served_release(s);
 }
 
+/* Kilobytes that programs can still have, as Linux tells; UINT64_MAX: it does not. */
+static uint64_t available_memory(void)
+{
+    char line[128];
+    unsigned long long kilobytes = UINT64_MAX / 1024;
+    FILE *const file = fopen("/proc/meminfo", "re");
+    while (file && fgets(line, sizeof line, file) && sscanf(line, "MemAvailable: %llu kB", &kilobytes) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return kilobytes * 1024;
+}
+
+static bool is_memory_short(const served *opened)
+{
+    const uint64_t limit = (uint64_t)opened->list->server->settings->model_memory << 20;
+    uint64_t sum = opened->bytes;
+    if (!limit)
+        return available_memory() / 2 < opened->bytes; /* a queue takes memory, too */
+    for (const served *s = opened->list->first; s; s = s->next)
+        sum += s != opened && s->state == SERVED_OPEN ? s->bytes : 0;
+    return sum > limit;
+}
+
+/* Models that nobody uses give way to one that is wanted. */
+static void make_room(const served *opened)
+{
+    for (served *s = opened->list->first; s && is_memory_short(opened); s = s->next)
+        if (s->state == SERVED_OPEN && !s->users && !s->submissions) {
+            loop_forget(s->list->server->loop, &s->idle);
+            start_closing(s);
+        }
+}
+
 static void start_opening(served *s)
 {
     const uint64_t stamp = served_stamp(s->path);
     if (stamp != s->stamp)
         s->generation = ++s->list->generation;
     s->stamp = stamp;
+    s->bytes = bytes_of(s->path);
+    make_room(s);
     s->state = SERVED_OPENING;
     s->status = tr_fail(&s->error, TR_ERROR_CANCELLED, "the server ends"); /* if it is not run */
     if (!loop_work(s->list->server->loop, open_model, model_opened, s))

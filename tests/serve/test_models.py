@@ -152,6 +152,15 @@ class Models(ServeTest):
         self.assertEqual(self.ask(server, "我喜欢读书。").json["translatedText"], self.translated("我喜欢读书。"))
         self.assertEqual(self.open_models(server), [WHOLE])
 
+    def test_idle_models_make_room(self):
+        server = self.start("--models", self.models("many"), "--model-memory", "2")  # MiB; the small model has more alone
+        self.ask(server)
+        self.assertEqual(self.open_models(server), [WHOLE])
+        self.assertEqual(server.post("/translate", q="Hello, my friend.", source="en", target="fr").status, 200)
+        self.eventually(lambda: self.open_models(server) == ["many"])
+        self.assertEqual(self.ask(server, "我喜欢读书。").json["translatedText"], self.translated("我喜欢读书。"))
+        self.eventually(lambda: self.open_models(server) == [WHOLE])
+
     def test_a_model_that_is_damaged_later(self):
         folder = self.models("many")
         server = self.start("--models", folder)
