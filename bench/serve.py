@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Measures `translate serve`, alone and beside LibreTranslate: bench/serve.py own|peer|idle TSV... [--rounds N].
+"""Measures `translate serve`, alone and beside LibreTranslate: bench/serve.py own|peer|idle|soak TSV... [--rounds N].
 
     own   the server on core 0, the client on core 1: sentences per second with 64 clients, beside the command with the same
           lines on the same core; latency of one client, beside the library's; latency at half load; requests in flight
     peer  beside LibreTranslate (--python: a Python that has it; --package: the default model as an Argos package): sentences
           per second with 64 clients at its beam 4 and at beam 1, memory after 1,000 sentences, time to the first answer
     idle  memory with 10,000 connections that wait
+    soak  memory after each 10,000 of 100,000 requests: texts, HTML, streams, errors, and clients that leave
 
 TSV: files of a source, a TAB and a reference; their different sources are the texts, one a request. Caches are off.
 What LibreTranslate would download, its index of models and its sentence splitter, it does without; the latter is replaced
@@ -242,9 +243,49 @@ def idle(o, _texts):
         print(f"10,000 connections: {memory(process.pid):.0f} MB, {before:.0f} MB without them")
 
 
+def soak_request(number, text):
+    """One of several kinds."""
+    kind = number % 10
+    path, fields = "/translate", {"q": text[:20], "source": "zh", "target": "en"}
+    if kind == 1:
+        fields["format"] = "html"
+    elif kind == 2:
+        fields["source"] = "auto"
+    elif kind == 3:
+        fields["target"] = "xx"
+    elif kind == 4:
+        path, fields = "/v1/translate", {"text": text[:20], "source": "zh", "target": "en", "stream": True}
+    elif kind == 5:
+        path, fields = "/v2/translate", {"text": [text[:10]], "target_lang": "EN-US"}
+    body = json.dumps(fields).encode() if kind != 6 else b"{"
+    return (b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+            % (path.encode(), len(body)) + body)
+
+
+async def soak_all(port, process, texts):
+    numbers = iter(range(100000))
+
+    async def run():
+        for number in numbers:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(soak_request(number, texts[number * 7 % len(texts)]))
+            if number % 10 != 7:  # that one leaves at once
+                await reader.read(256)
+            writer.close()
+            if number % 10000 == 9999:
+                print(f"{number + 1} requests: {memory(process.pid):.1f} MB", flush=True)
+
+    await asyncio.gather(*(run() for _ in range(32)))
+
+
+def soak(o, texts):
+    with server(ours(o, "--cache-size", "4")) as (port, process, _):
+        run_client(soak_all, port, process, texts)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("own", "peer", "idle"))
+    parser.add_argument("part", choices=("own", "peer", "idle", "soak"))
     parser.add_argument("pairs", nargs="+", metavar="TSV")
     parser.add_argument("--tool", default=ROOT / "build/translate")
     parser.add_argument("--python")
@@ -254,7 +295,7 @@ def main():
     o = parser.parse_args()
     print(machine())
     texts = [source for source, _ in read_pairs(o.pairs, o.count, 1)]
-    {"own": own, "peer": peer, "idle": idle}[o.part](o, texts)
+    {"own": own, "peer": peer, "idle": idle, "soak": soak}[o.part](o, texts)
 
 
 if __name__ == "__main__":

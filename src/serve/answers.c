@@ -128,7 +128,7 @@ void answer_memory(request *r, unsigned status, const char *type, char *data, si
 
 void answer_bytes(request *r, unsigned status, const char *type, const void *data, size_t size)
 {
-    char *const copy = size ? malloc(size) : NULL;
+    char *const copy = size && connection_charge(r->connection, size) ? malloc(size) : NULL;
     if (copy)
         memcpy(copy, data, size);
     answer_memory(r, status, type, copy, size);

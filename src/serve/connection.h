@@ -36,9 +36,10 @@ typedef struct connection {
     const char *parts[PARTS]; /* of the path that "*" stands for; in path, NUL-terminated */
     char address[64];
     tr_buffer body;
-    bool handled;   /* the handler was called */
-    bool suspended; /* until there is an answer, or the next part of it */
-    bool gone;      /* the client went away */
+    uint64_t charged; /* bytes that count for all requests together: connection_charge */
+    bool handled;     /* the handler was called */
+    bool suspended;   /* until there is an answer, or the next part of it */
+    bool gone;        /* the client went away */
 
     struct MHD_Response *response; /* the answer */
     unsigned status;
@@ -61,6 +62,8 @@ void answer_free(connection *c);
 /* http.c: the handler, or the reader of a stream, waits for something; it goes on. */
 void connection_suspend(connection *c);
 void connection_resume(connection *c);
+/* Counts bytes that the request holds until it ends. False: all requests together would hold too many. */
+bool connection_charge(connection *c, uint64_t bytes) TR_CHECKED;
 /* The client gets no more, as if it had gone away. */
 void connection_cut(connection *c);
 

@@ -8,11 +8,18 @@
 
 /* --------------------------------------------------------------------------------------------------------------- reading */
 
+enum {
+    MOST_VALUES = 100000, /* of a body */
+    VALUE_BYTES = 128,    /* of memory, at most, besides its text */
+    LONGEST_KEY = 256,
+};
+
 typedef struct form {
     request *request;
     char *name; /* of the field being read */
     bool file;  /* it is one */
     tr_buffer value;
+    size_t count;
     const char *problem; /* NULL: none */
 } form;
 
@@ -70,6 +77,8 @@ static enum MHD_Result on_part(void *argument, enum MHD_ValueKind kind, const ch
     (void)kind, (void)content_type, (void)encoding;
     if (offset == 0) {
         end_field(f);
+        if (++f->count > MOST_VALUES / 10)
+            f->problem = "the form has too many fields";
         f->name = strdup(key ? key : "");
         f->file = file != NULL;
         if (file && !f->request->upload.name)
@@ -105,10 +114,40 @@ static bool is_json(const connection *c)
     return false;
 }
 
+/* Each value takes memory of its own, however short it is. */
+static size_t count_values(const char *json, size_t size)
+{
+    size_t count = 1;
+    bool quoted = false;
+    for (size_t i = 0; i < size; i++) {
+        if (quoted && json[i] == '\\')
+            i++;
+        else if (json[i] == '"')
+            quoted = !quoted;
+        else if (!quoted)
+            count += json[i] == ',' || json[i] == '[' || json[i] == '{';
+    }
+    return count;
+}
+
+static bool may_hold(connection *c, size_t values)
+{
+    if (values > MOST_VALUES)
+        answer_error(&c->request, 400, "the body has more than %d values", MOST_VALUES);
+    else if (!connection_charge(c, values * VALUE_BYTES)) {
+        answer_header(&c->request, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+        answer_error(&c->request, 503, "too much is being asked at this moment");
+    } else
+        return true;
+    return false;
+}
+
 static bool read_json(connection *c)
 {
     request *const r = &c->request;
     json_error_t problem;
+    if (!may_hold(c, count_values(c->body.data, c->body.size)))
+        return false;
     json_t *const json = json_loadb(c->body.data, c->body.size, JSON_DECODE_ANY, &problem);
     if (!json) {
         answer_error(r, 400, "the body is not valid JSON: line %d, column %d: %s", problem.line, problem.column,
@@ -133,7 +172,7 @@ static enum MHD_Result on_argument(void *argument, enum MHD_ValueKind kind, cons
 }
 
 /* "SCHEME KEY", with any of the schemes that interfaces use; else the header or field that they have. */
-static const char *find_key(const request *r)
+static const char *look_for_key(const request *r)
 {
     static const char *const schemes[] = {"Bearer ", "DeepL-Auth-Key ", "Token "};
     static const char *const names[] = {"api_key", "key", "token"};
@@ -149,6 +188,13 @@ static const char *find_key(const request *r)
             return key;
     }
     return NULL;
+}
+
+/* NULL: there is none, or it is longer than any can be. */
+static const char *find_key(const request *r)
+{
+    const char *const key = look_for_key(r);
+    return key && strlen(key) <= LONGEST_KEY ? key : NULL;
 }
 
 bool fields_read(connection *c)

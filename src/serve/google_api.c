@@ -254,7 +254,10 @@ static void detect(request *r)
     }
     for (size_t i = 0; i < count; i++)
         characters += text_characters(texts[i].data, texts[i].size);
-    if (keys_take(r->server->keys, r, characters)) {
+    const int limit = r->server->settings->batch_limit;
+    if (limit && count > (size_t)limit) {
+        answer_error(r, 400, "q: %zu texts, more than the %d that are allowed", count, limit);
+    } else if (keys_take(r->server->keys, r, characters)) {
         json_t *const list = json_array();
         bool good = list != NULL;
         for (size_t i = 0; good && i < count; i++)

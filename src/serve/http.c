@@ -28,7 +28,7 @@ enum {
     BODY_SECONDS = 120,           /* from the first byte of a request to the last */
     ACCEPTED = 64,                /* connections at once, before others get their turn */
     MIB = 1 << 20,
-    BODIES = 16, /* all bodies together, in bodies of the largest size */
+    BODIES = 16, /* what all requests together hold, in bodies of the largest size */
 };
 
 static const route *const tables[] = {attention_routes, deepl_routes,          documents_routes, extensions_routes,
@@ -40,7 +40,7 @@ struct http {
     int *sockets; /* [socket_count] */
     size_t socket_count, open_requests;
     connection *connections; /* with requests */
-    uint64_t body_bytes;     /* of requests that are being read */
+    uint64_t charged;        /* bytes that all requests hold */
     loop_timer rest;         /* until there may be descriptors again */
     bool listening, resumed; /* resumed: libmicrohttpd does not say itself that it has something to do */
 };
@@ -184,7 +184,7 @@ static void free_connection(connection *c)
     if (c->next)
         c->next->previous = c->previous;
     c->http->open_requests--;
-    c->http->body_bytes -= c->body.size;
+    c->http->charged -= c->charged;
     answer_free(c);
     fields_free(&c->request);
     tr_buffer_free(&c->body);
@@ -261,10 +261,19 @@ static uint64_t largest_body(const connection *c)
     return s->char_limit && characters < most ? characters : most;
 }
 
-/* Of all bodies that are being read. */
+/* That all requests together may hold. */
 static uint64_t most_bytes(const http *h)
 {
     return (uint64_t)BODIES * ((uint64_t)h->server->settings->upload_limit << 20);
+}
+
+bool connection_charge(connection *c, uint64_t bytes)
+{
+    if (bytes > most_bytes(c->http) || c->http->charged > most_bytes(c->http) - bytes)
+        return false;
+    c->http->charged += bytes;
+    c->charged += bytes;
+    return true;
 }
 
 /* There are routes for other methods. */
@@ -297,7 +306,7 @@ static void refuse_early(connection *c, bool known)
     else if (size > largest_body(c))
         answer_error(r, 413, "the body has %llu bytes, more than the %llu that are allowed", (unsigned long long)size,
                      (unsigned long long)largest_body(c));
-    else if (c->http->body_bytes + size > most_bytes(c->http)) {
+    else if (c->http->charged + size > most_bytes(c->http)) {
         answer_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
         answer_error(r, 503, "too much is being uploaded at this moment");
     }
@@ -359,10 +368,8 @@ static connection *create_connection(http *h, struct MHD_Connection *mhd, const 
 
 static bool take_body(connection *c, const char *data, size_t size)
 {
-    if (c->body.size + size > largest_body(c) || c->http->body_bytes + size > most_bytes(c->http) ||
-        !tr_buffer_append(&c->body, data, size))
+    if (c->body.size + size > largest_body(c) || !connection_charge(c, size) || !tr_buffer_append(&c->body, data, size))
         return false;
-    c->http->body_bytes += size;
     return tr_nanoseconds() - c->started < BODY_SECONDS * UINT64_C(1000000000);
 }
 
@@ -370,7 +377,6 @@ static void handle(connection *c)
 {
     request *const r = &c->request;
     c->handled = true;
-    c->http->body_bytes -= c->body.size;
     if (fields_read(c) && keys_allow(r->server->keys, r))
         r->route->handle(r);
     tr_buffer_free(&c->body);

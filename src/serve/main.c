@@ -26,13 +26,15 @@
 #include "serve/models.h"
 #include "serve/service.h"
 #include "serve/settings.h"
+#include "translate/document.h"
 
 enum { SOCKETS = 16, WAITING = 4096, LOOK_AGAIN = 10, LAST_MOMENT = 500 /* milliseconds */ };
 
 typedef struct running {
     server server;
     service service;
-    int signals; /* a descriptor */
+    int signals;           /* a descriptor */
+    tr_document *document; /* keeps the readers of documents loaded; NULL: there are none */
     loop_timer grace, look, alive;
     int listening[SOCKETS];
     size_t listening_count;
@@ -247,6 +249,7 @@ static tr_status create(running *run, tr_error *error)
         return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
     if (!(s->http = http_create(s, run->listening, run->listening_count, error)))
         return error->status;
+    tr_document_parse("a.txt", "", 0, NULL, &run->document, NULL);
     if (!loop_watch(s->loop, run->signals, false, on_signal, run))
         return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
     return TR_OK;
@@ -268,6 +271,7 @@ static void destroy(running *run)
     keys_free(s->keys);
     cache_free(s->cache);
     metrics_free(s->metrics);
+    tr_document_free(run->document);
     loop_free(s->loop);
     if (*run->socket_path)
         unlink(run->socket_path);

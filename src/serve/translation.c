@@ -189,7 +189,7 @@ static bool make_key(item *it)
            tr_buffer_append(&it->key, it->text, it->size);
 }
 
-/* A cached value: the flags, then the translation and its alternatives, each with its NUL. */
+/* A cached value: the flags, the size of the translation, then that and its alternatives, each with its NUL. */
 static bool keep_alternatives(item *it, const char *texts, size_t size)
 {
     size_t count = 0;
@@ -221,10 +221,9 @@ static bool find_cached(item *it)
     if (!value)
         return false;
     memcpy(&it->flags, value, sizeof it->flags);
-    const char *const text = value + sizeof it->flags;
-    it->result_size = strlen(text);
-    it->result = tr_copy_bytes(text, it->result_size + 1);
-    const size_t before = sizeof it->flags + it->result_size + 1;
+    memcpy(&it->result_size, value + sizeof it->flags, sizeof it->result_size);
+    const size_t head = sizeof it->flags + sizeof it->result_size, before = head + it->result_size + 1;
+    it->result = tr_copy_bytes(value + head, it->result_size + 1); /* HTML may have NULs */
     if (it->result && keep_alternatives(it, value + before, size - before))
         return true;
     free(it->result);
@@ -236,6 +235,7 @@ static void cache_item(const item *it, const char *alternatives, size_t size)
 {
     tr_buffer value = {0};
     if (it->key.size && tr_buffer_append(&value, &it->flags, sizeof it->flags) &&
+        tr_buffer_append(&value, &it->result_size, sizeof it->result_size) &&
         tr_buffer_append(&value, it->result, it->result_size + 1) && tr_buffer_append(&value, alternatives, size))
         cache_add(it->job->request->server->cache, it->key.data, it->key.size, value.data, value.size);
     tr_buffer_free(&value);

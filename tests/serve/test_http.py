@@ -94,6 +94,40 @@ class Requests(ServeTest):
                     time.sleep(0.01)
         self.still_serves()
 
+    def test_many_values(self):
+        for body in (b'{"q":[' + b"{}," * 200000 + b"{}]}", b"[" + b"0," * 200000 + b"0]"):
+            answer = self.server.ask("POST", "/v1/documents", body, {"Content-Type": "application/json"})
+            self.assertEqual((answer.status, "values" in answer.body.decode()), (400, True), answer)
+        body = b"&".join([b"a=1"] * 20000)
+        answer = self.server.ask("POST", "/translate", body, {"Content-Type": "application/x-www-form-urlencoded"})
+        self.assertEqual((answer.status, "fields" in answer.json["error"]), (400, True), answer)
+        text = "[{," * 50000  # within a text they count nothing
+        self.assertEqual(self.server.post("/translate", q=text, source="zh", target="en").status, 400)
+
+    def test_many_bodies_at_once(self):
+        server = self.start("--upload-limit", "1", "--char-limit", "100")
+        connections = [server.socket() for _ in range(40)]
+        refused = 0
+        for c in connections:  # 40 bodies that never end, of which 16 fit
+            try:
+                c.sendall(request(b" " * (900 << 10), "/v1/documents", length=1000 << 10))
+                c.settimeout(0.02)
+                refused += c.recv(100)[9:12] in (b"503", b"")
+            except TimeoutError:
+                pass
+            except (ConnectionResetError, BrokenPipeError):
+                refused += 1
+        self.assertGreater(refused, 10)
+        for c in connections:
+            c.close()
+        self.eventually(lambda: server.post("/translate", json.loads(GOOD)).status == 200)
+
+    def test_nul_in_html(self):
+        answers = [self.server.form("/translate", q=f"<p>{TEXT}<!--\0b--></p>\0c", source="zh", target="en", format="html",
+                                    alternatives=2).json for _ in range(2)]
+        self.assertEqual(answers[0], answers[1])
+        self.assertEqual(answers[1]["alternatives"], [])
+
     def test_headers(self):
         self.assertIn(b" 431 ", self.raw(b"GET /health HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 100000)[:100])
         self.assertNotIn(b"200 OK", self.raw(b"GET /health HTTP/1.1\r\nX: " + b"y" * 100000 + b"\r\n\r\n"))
