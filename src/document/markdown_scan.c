@@ -57,17 +57,27 @@ static bool add_item(scanner *s, tr_piece_kind kind, tr_markdown_tag tag, uint32
 
 /* ------------------------------------------------------------------------------------------------------ where a block is */
 
+/* Whether text[at] is a | that divides cells. */
+static bool divides_cells(const scanner *s, uint32_t at)
+{
+    uint32_t begin = at;
+    while (s->text[at] == '|' && begin && s->text[begin - 1] == '\\')
+        begin--;
+    return s->text[at] == '|' && (at - begin) % 2 == 0;
+}
+
 /* Where the words begin in the line that has text[at], which is in a block. */
 static uint32_t content_begin(const scanner *s, uint32_t at)
 {
     uint32_t begin = at;
     while (begin > s->at && !is_newline(s->text[begin - 1]))
         begin--;
-    if (s->kind == TR_MARKDOWN_CELL) {
-        while (begin < at && (tr_markdown_is_blank(s->text[begin]) || s->text[begin] == '|' || s->text[begin] == '>'))
-            begin++;
-        if (s->at > begin || s->text[begin] == '|')
-            return begin;
+    for (uint32_t cell = at; s->kind == TR_MARKDOWN_CELL && cell > begin; cell--) {
+        if (!divides_cells(s, cell - 1))
+            continue;
+        while (cell < at && tr_markdown_is_blank(s->text[cell]))
+            cell++;
+        return cell;
     }
     for (uint32_t next = begin;; begin = next) {
         begin = tr_markdown_skip_prefix(s->text, begin, at);
@@ -82,8 +92,6 @@ static uint32_t content_begin(const scanner *s, uint32_t at)
             begin++;
         begin = tr_markdown_skip_prefix(s->text, begin, at);
     }
-    while (s->kind == TR_MARKDOWN_CELL && begin < at && (tr_markdown_is_blank(s->text[begin]) || s->text[begin] == '|'))
-        begin++;
     return begin;
 }
 

@@ -129,6 +129,15 @@ static void bilingual_documents_have_both(void **state)
     free(written);
 }
 
+static void cells_without_words_are_none(void **state)
+{
+    (void)state;
+    check_document("markdown", "> - |![](a)|*b*|\n>   |-|-|\n>   |[](x\\|y) | `c` d |\n>   ||[e](f)|\n", "b\n{x1} d\ne\n",
+                   "> - |![](a)|*B*|\n>   |-|-|\n>   |[](x\\|y) | `c` D |\n>   ||[E](f)|\n");
+    check_document("markdown", "*a*|![](b)|*c*|d\n-|-|-|-\n![](e)|*f\\|*|\\\\|*g*\n", "a\nc\nd\nf|\n\\\\\ng\n",
+                   "*A*|![](b)|*C*|D\n-|-|-|-\n![](e)|*F\\|*|\\\\|*G*\n");
+}
+
 static void rows_of_dashes_are_cells(void **state)
 {
     (void)state;
@@ -260,6 +269,7 @@ int main(void)
         cmocka_unit_test(text_is_escaped_where_it_acts),
         cmocka_unit_test(emphasis_survives_its_neighbours),
         cmocka_unit_test(bilingual_documents_have_both),
+        cmocka_unit_test(cells_without_words_are_none),
         cmocka_unit_test(rows_of_dashes_are_cells),
         cmocka_unit_test(own_texts_stay),
         cmocka_unit_test(nul_is_no_dash),
