@@ -29,18 +29,6 @@ static bool line_has(const tr_markdown_mask *s, uint32_t at, uint32_t end, const
     return end - *words >= strlen(sign) && memcmp(s->source + *words, sign, strlen(sign)) == 0;
 }
 
-/* Whether "[label]:" begins the line at text[at]. */
-static bool is_definition(const tr_markdown_mask *s, uint32_t at)
-{
-    at = tr_markdown_skip_prefix(s->source, at, s->size);
-    at += at < s->size && s->source[at] == '\\'; /* it may be that the text only looks like it */
-    if (at >= s->size || s->source[at] != '[')
-        return false;
-    for (at++; at < s->size && !strchr("[]\r\n", s->source[at]);)
-        at++;
-    return at + 1 < s->size && s->source[at] == ']' && s->source[at + 1] == ':';
-}
-
 static bool is_rest_blank(const tr_markdown_mask *s, uint32_t at, uint32_t end)
 {
     while (at < end && tr_markdown_is_blank(s->source[at]))
@@ -49,8 +37,9 @@ static bool is_rest_blank(const tr_markdown_mask *s, uint32_t at, uint32_t end)
 }
 
 /* Hides in a line of the copy, whose bytes have the places of the text's, what CommonMark does not have but writers use:
- * footnotes are no links, formulas have no emphasis, and lines $$ and ::: are no paragraphs (they become <? and ?>, between
- * which HTML has anything). *formula: the place of the $$ that has no partner yet; UINT32_MAX: there is none. */
+ * footnotes are no links but items of lists, formulas have no emphasis, and lines $$ and ::: are no paragraphs (they become
+ * <? and ?>, between which HTML has anything). *formula: the place of the $$ that has no partner yet; UINT32_MAX: there is
+ * none. */
 static void mask_line(const tr_markdown_mask *s, uint32_t begin, uint32_t end, char *masked, uint32_t *formula)
 {
     uint32_t words; /* where they begin in the line, after what quotes it */
@@ -78,7 +67,7 @@ static void mask_line(const tr_markdown_mask *s, uint32_t begin, uint32_t end, c
         } else if (s->source[at] == '[' && end - at > 4 && s->source[at + 1] == '^') {
             const size_t stop = tr_markdown_bare_end(s->source, at, end, at);
             if (stop > at && s->source[stop - 1] == ':')
-                memcpy(masked + at, at == words && end + 2 < s->size && is_definition(s, end + 1) ? "# " : "(^", 2);
+                memcpy(masked + at, at == words ? "+ " : "(^", 2);
         } else if (s->source[at] == '$') {
             const uint32_t stop = (uint32_t)tr_markdown_bare_end(s->source, begin, end, at);
             for (; stop > at && at + 1 < stop; at++)

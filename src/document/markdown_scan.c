@@ -518,14 +518,12 @@ static bool pair_tags(scanner *s)
 
 /* ---------------------------------------------------------------------------------------------------------- md4c's calls */
 
-/* What was made a heading for md4c is the definition of a footnote. */
+/* What was made the item of a list for md4c is the definition of a footnote. */
 static void restore_footnote(scanner *s)
 {
     tr_markdown_item *first = (tr_markdown_item *)(void *)s->items.data;
-    if (s->kind == TR_MARKDOWN_HEADING && first->begin > 1 && memcmp(s->text + first->begin - 2, "[^", 2) == 0) {
+    if (s->kind == TR_MARKDOWN_PARAGRAPH && first->begin > 1 && memcmp(s->text + first->begin - 2, "[^", 2) == 0)
         first->begin -= 2;
-        s->kind = TR_MARKDOWN_PARAGRAPH;
-    }
 }
 
 /* Ends a block. */

@@ -39,6 +39,8 @@ static void marks_are_told_apart(void **state)
                    "PRESS <kbd>x</kbd>, <b>Y</b> \\<Z> <https://a.b> https://c.d/e_f. `g`");
     check_document("markdown", "> [!NOTE]\n> a $x_1*y$ b[^1] :tada:\n\n[^1]: c d\n[^2]: e\n",
                    "a {x2} b<x4></x4> {x6}\nc d\ne\n", "> [!NOTE]\n> A $x_1*y$ B[^1] :tada:\n\n[^1]: C D\n[^2]: E\n");
+    check_document("markdown", "a\n[^1]: *b*\n  c\n[^2]: d\n\n    e\n", "a\n<x1>b</x1> c\nd\ne\n",
+                   "A\n[^1]: *B* C\n[^2]: D\n\n    E\n");
     check_document("markdown", "$$\nx\n$$\n\na\n\n$$\ny\n$$\n", "a\n", "$$\nx\n$$\n\nA\n\n$$\ny\n$$\n");
 }
 
@@ -173,6 +175,8 @@ static void own_texts_stay(void **state)
         {"a|b\nc|d  \n|-|-|\n", "a|b c|d  \n\\|-|-|\n"},
         /* Code across lines, which does not end at the backquotes of another block. */
         {"`\r`a\n>*b*``", "`\r`a\n>*b*\\`\\`"},
+        /* The definition of a footnote that becomes one line. */
+        {"a\n[^b]:*c\nd\n[^e]:*\n", "a\n[^b]:\\*c d\n[^e]:\\*\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const tr_document_settings settings = {.format = "markdown", .rewrite = true};
