@@ -522,7 +522,7 @@ static bool pair_tags(scanner *s)
 static void restore_footnote(scanner *s)
 {
     tr_markdown_item *first = (tr_markdown_item *)(void *)s->items.data;
-    if (s->kind == TR_MARKDOWN_PARAGRAPH && first->begin > 1 && memcmp(s->text + first->begin - 2, "[^", 2) == 0)
+    if (first->begin > 1 && memcmp(s->text + first->begin - 2, "[^", 2) == 0)
         first->begin -= 2;
 }
 

@@ -20,14 +20,14 @@ typedef struct trial {
     bool good, failed;
 } trial;
 
-/* What keeps a line that begins with c from beginning a block, and from being a row of dashes. */
+/* What keeps a line that begins with c from beginning a block, also in a footnote, and from being a row of dashes. */
 static const char *indent_of(char c)
 {
-    return c == '-' || c == ':' || c == '|' ? "    x" : "    ";
+    return c == '-' || c == ':' || c == '|' ? "      x" : "      ";
 }
 
-/* Appends bytes without what quotes and indents the lines after the first. in_block: these begin no block, and are no row
- * of dashes. */
+/* Appends bytes without what quotes and indents the lines after the first, but so that these are in the same footnote.
+ * in_block: they begin no block, and are no row of dashes. */
 static bool append_unquoted(tr_buffer *text, const char *bytes, size_t size, bool in_block)
 {
     bool good = true;
@@ -36,8 +36,8 @@ static bool append_unquoted(tr_buffer *text, const char *bytes, size_t size, boo
         good = tr_buffer_append(text, bytes + i, 1);
         for (i++; newline && i < size && (tr_markdown_is_blank(bytes[i]) || bytes[i] == '>');)
             i++;
-        if (newline && in_block && i < size)
-            good = good && tr_buffer_string(text, indent_of(bytes[i]));
+        if (newline && i < size)
+            good = good && tr_buffer_string(text, in_block ? indent_of(bytes[i]) : "  ");
     }
     return good;
 }

@@ -177,6 +177,9 @@ static void own_texts_stay(void **state)
         {"`\r`a\n>*b*``", "`\r`a\n>*b*\\`\\`"},
         /* The definition of a footnote that becomes one line. */
         {"a\n[^b]:*c\nd\n[^e]:*\n", "a\n[^b]:\\*c d\n[^e]:\\*\n"},
+        /* Such with an underline, or a row of dashes that the written lines would make a table's. */
+        {"[^_]: ![](a)\n    -\n", "[^_]: ![](a)\n    -\n"},
+        {"[^a]: |b| c\n``d\n    |---|\n``\n", "[^a]: |b| c\n``d\n    |---|\n``\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const tr_document_settings settings = {.format = "markdown", .rewrite = true};
