@@ -133,7 +133,7 @@ static void test_a_key_must_be_one_of_the_file(void **unused)
     }
     assert_string_equal(message, "API key: is not valid");
     assert_int_equal(allow(k, &closed, NULL), 403);
-    assert_string_equal(message, "API key: is missing");
+    assert_string_equal(message, "API key: is missing; send 'Authorization: Bearer KEY', or api_key");
     assert_int_equal(allow(k, &open_route, NULL), 0);
     keys_free(k);
 }
