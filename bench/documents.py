@@ -30,6 +30,11 @@ def cue(number, text, dot):
     return f"{number}\n{at} --> {end}\n{text}\n\n"
 
 
+XLIFF = """<?xml version="1.0"?>
+<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">
+<file original="a" source-language="zh" target-language="en" datatype="plaintext"><body>
+%s</body></file></xliff>
+"""
 FORMATS = {
     "txt": lambda lines: "".join(f"{line}\n" for line in lines),
     "csv": lambda lines: "".join(f'{i},"{line}"\n' for i, line in enumerate(lines)),
@@ -40,6 +45,8 @@ FORMATS = {
     "srt": lambda lines: "".join(cue(i, line, ",") for i, line in enumerate(lines)),
     "tsv": lambda lines: "".join(f"{i}\t{line}\n" for i, line in enumerate(lines)),
     "vtt": lambda lines: "WEBVTT\n\n" + "".join(cue(i, line, ".") for i, line in enumerate(lines)),
+    "xliff": lambda lines: XLIFF % "".join(f'<trans-unit id="{i}"><source>{escaped(line)}</source></trans-unit>\n'
+                                          for i, line in enumerate(lines)),
     "xml": lambda lines: "<a>\n" + "".join(f"<b>{escaped(line)}</b>\n" for line in lines) + "</a>\n",
     "yaml": lambda lines: "".join(f'k{i}: "{line}"\n' for i, line in enumerate(lines)),
 }
