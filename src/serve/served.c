@@ -59,43 +59,35 @@ static void add_stamp(tr_xxh64 *hash, const struct stat *st)
     tr_xxh64_add(hash, fields, sizeof fields);
 }
 
-/* Of a file, or of all in a directory. */
-static uint64_t bytes_of(const char *path)
-{
-    struct stat st;
-    tr_folder_names names = {0};
-    if (stat(path, &st) < 0)
-        return 0;
-    if (!S_ISDIR(st.st_mode))
-        return (uint64_t)st.st_size;
-    uint64_t bytes = 0;
-    const bool listed = tr_folder_list(path, &names, NULL) == TR_OK;
-    for (size_t i = 0; listed && i < names.count; i++) {
-        char file[TR_PATH];
-        if (tr_path_join(file, path, names.names[i], NULL) == TR_OK && stat(file, &st) == 0)
-            bytes += (uint64_t)st.st_size;
-    }
-    tr_folder_names_free(&names);
-    return bytes;
-}
-
-uint64_t served_stamp(const char *path)
+/* The stamp of a file, or of a directory with all in it, and the bytes of these files. */
+static uint64_t look_at_files(const char *path, uint64_t *bytes)
 {
     struct stat st;
     tr_xxh64 hash;
     tr_folder_names names = {0};
     tr_xxh64_init(&hash);
+    *bytes = 0;
     if (stat(path, &st) < 0)
         return 0;
     add_stamp(&hash, &st);
-    if (S_ISDIR(st.st_mode) && tr_folder_list(path, &names, NULL) == TR_OK)
+    if (!S_ISDIR(st.st_mode))
+        *bytes = (uint64_t)st.st_size;
+    else if (tr_folder_list(path, &names, NULL) == TR_OK)
         for (size_t i = 0; i < names.count; i++) {
             char file[TR_PATH];
-            if (tr_path_join(file, path, names.names[i], NULL) == TR_OK && stat(file, &st) == 0)
-                add_stamp(&hash, &st);
+            if (tr_path_join(file, path, names.names[i], NULL) != TR_OK || stat(file, &st) < 0)
+                continue;
+            add_stamp(&hash, &st);
+            *bytes += (uint64_t)st.st_size;
         }
     tr_folder_names_free(&names);
     return tr_xxh64_result(&hash);
+}
+
+uint64_t served_stamp(const char *path)
+{
+    uint64_t bytes;
+    return look_at_files(path, &bytes);
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ list */
@@ -410,11 +402,10 @@ static void make_room(const served *opened)
 
 static void start_opening(served *s)
 {
-    const uint64_t stamp = served_stamp(s->path);
+    const uint64_t stamp = look_at_files(s->path, &s->bytes);
     if (stamp != s->stamp)
         s->generation = ++s->list->generation;
     s->stamp = stamp;
-    s->bytes = bytes_of(s->path);
     make_room(s);
     s->state = SERVED_OPENING;
     s->status = tr_fail(&s->error, TR_ERROR_CANCELLED, "the server ends"); /* if it is not run */
