@@ -217,11 +217,6 @@ static void show_version(request *r)
     answer_json(r, 200, json_pack("{s: s}", "version", tr_version()));
 }
 
-static void show_health(request *r)
-{
-    answer_json(r, 200, json_pack("{s: s}", "status", "ok"));
-}
-
 /* All languages once, and each pair of source and target. */
 static void list_languages(request *r)
 {
@@ -252,7 +247,7 @@ const route extensions_routes[] = {
     {"POST", "/translate/batch", translate_batch, extension_error, 0},
     {"GET", "/mt/languages", list_languages, extension_error, ROUTE_FREE},
     {"GET", "/version", show_version, extension_error, ROUTE_OPEN | ROUTE_FREE},
-    {"GET", "/__heartbeat__", show_health, extension_error, ROUTE_OPEN | ROUTE_FREE},
-    {"GET", "/__lbheartbeat__", show_health, extension_error, ROUTE_OPEN | ROUTE_FREE},
+    {"GET", "/__heartbeat__", libretranslate_health, extension_error, ROUTE_OPEN | ROUTE_FREE},
+    {"GET", "/__lbheartbeat__", libretranslate_health, extension_error, ROUTE_OPEN | ROUTE_FREE},
     {0},
 };

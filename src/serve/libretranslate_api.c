@@ -157,7 +157,7 @@ static void suggest(request *r)
     answer_error(r, 403, "Suggestions are disabled on this server.");
 }
 
-static void health(request *r)
+void libretranslate_health(request *r)
 {
     answer_json(r, 200, json_pack("{s: s}", "status", "ok"));
 }
@@ -170,7 +170,7 @@ const route libretranslate_routes[] = {
     {"POST", "/detect", detect, error, 0},
     {"GET", "/frontend/settings", frontend_settings, error, ROUTE_OPEN | ROUTE_FREE},
     {"POST", "/suggest", suggest, error, 0},
-    {"GET", "/health", health, error, ROUTE_OPEN | ROUTE_FREE},
+    {"GET", "/health", libretranslate_health, error, ROUTE_OPEN | ROUTE_FREE},
     {"GET", "/metrics", metrics_handle, error, ROUTE_FREE},
     {0},
 };

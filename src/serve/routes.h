@@ -15,6 +15,8 @@ extern const route v1_routes[];
 
 json_t *v1_error(unsigned status, const char *message); /* {"error": {"code", "message"}} */
 
+void libretranslate_health(request *r); /* also of other interfaces that ask whether the server lives */
+
 /* MTranServer's POST /translate. LibreTranslate's handler, which has the same address, calls it when the fields are
  * MTranServer's: `text`, and no `q`. */
 void mtran_translate(request *r);
