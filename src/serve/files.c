@@ -404,11 +404,8 @@ file_view files_look(const file *f)
 {
     return (file_view){.id = f->id,
                        .name = f->result_name,
-                       .type = file_name_type(f->result_name),
                        .state = f->state,
                        .message = f->state == FILE_FAILED ? f->error.message : NULL,
-                       .data = f->state == FILE_DONE ? f->data : NULL,
-                       .size = f->state == FILE_DONE ? f->size : 0,
                        .characters = f->characters,
                        .seconds_left = f->state == FILE_RUNS    ? file_run_seconds(f)
                                        : f->state == FILE_WAITS ? -1

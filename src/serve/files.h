@@ -12,13 +12,10 @@ typedef enum file_state { FILE_WAITS, FILE_RUNS, FILE_DONE, FILE_FAILED } file_s
 typedef struct file_view {
     const char *id;   /* 32 hexadecimal digits */
     const char *name; /* of the translation: "report.en.docx" */
-    const char *type; /* MIME */
     file_state state;
     const char *message; /* FILE_FAILED: why */
-    const char *data;    /* FILE_DONE */
-    size_t size;
-    size_t characters; /* of the source's text */
-    int seconds_left;  /* guessed; -1: not known */
+    size_t characters;   /* of the source's text */
+    int seconds_left;    /* guessed; -1: not known */
 } file_view;
 
 files *files_create(server *s, tr_error *error);
