@@ -71,7 +71,7 @@ enum MHD_Result answer_send(connection *c)
     add_common_headers(c, c->response);
     free_headers(c);
     metrics_answered(c->request.server->metrics, c->request.route, c->status, (double)(tr_nanoseconds() - c->started) / 1e9);
-    const enum MHD_Result good = MHD_queue_response(c->mhd, c->status, c->response);
+    const enum MHD_Result good = MHD_queue_response(c->client->mhd, c->status, c->response);
     MHD_destroy_response(c->response);
     c->response = NULL;
     if (!c->stream)

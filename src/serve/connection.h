@@ -7,8 +7,6 @@
 #include "serve/http.h"
 #include "util/buffer.h"
 
-enum { PARTS = 8 }; /* of a path */
-
 typedef struct hold {
     struct hold *next;
     void (*release)(void *argument);
@@ -26,14 +24,12 @@ typedef struct client {
 
 typedef struct connection {
     request request;
-    struct http *http;
     client *client;
     struct connection *previous, *next; /* of http's */
-    struct MHD_Connection *mhd;
-    uint64_t started; /* tr_nanoseconds */
+    uint64_t started;                   /* tr_nanoseconds */
     char method[16];
-    char *path;               /* without the prefix */
-    const char *parts[PARTS]; /* of the path that "*" stands for; in path, NUL-terminated */
+    char *path; /* without the prefix */
+    char *part; /* of the path, that "*" stands for; NULL: the route has none */
     char address[64];
     tr_buffer body;
     uint64_t charged; /* bytes that count for all requests together: connection_charge */

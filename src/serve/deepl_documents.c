@@ -46,7 +46,7 @@ void deepl_document_create(request *r)
 /* The document that the path names, if the key belongs to it. NULL: it has been answered. */
 static const file *find_document(request *r)
 {
-    const char *const id = request_part(r, 0), *key;
+    const char *const id = request_part(r), *key;
     if (!deepl_text(r, "document_key", &key))
         return NULL;
     const file *const found = key && strcmp(key, id) == 0 ? files_find(r, id) : NULL;
@@ -124,6 +124,6 @@ void deepl_document_result(request *r)
         answer_error(r, 503, "Document translation is not done");
     } else if (found) {
         files_answer(r, found);
-        files_remove(r, request_part(r, 0));
+        files_remove(r, request_part(r));
     }
 }

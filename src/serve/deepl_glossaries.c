@@ -102,7 +102,7 @@ static void answer_refusal(request *r, const tr_error *error)
 /* The glossary that the path names. NULL: there is none, which has been answered. */
 static glossary *find_glossary(request *r, bool v2)
 {
-    glossary *const found = glossaries_get(r->server->glossaries, r->key, request_part(r, 0));
+    glossary *const found = glossaries_get(r->server->glossaries, r->key, request_part(r));
     if (found && (!v2 || found->count == 1))
         return found;
     answer_error(r, 404, "Glossary not found");

@@ -41,7 +41,7 @@ static void add_document(request *r)
 /* The document that the path names; NULL: there is none, which has been answered. */
 static const file *find_document(request *r)
 {
-    const file *const f = files_find(r, request_part(r, 0));
+    const file *const f = files_find(r, request_part(r));
     if (!f)
         answer_error(r, 404, "there is no such document; it may have been forgotten");
     return f;
@@ -68,7 +68,7 @@ static void remove_document(request *r)
 {
     if (!find_document(r))
         return;
-    files_remove(r, request_part(r, 0));
+    files_remove(r, request_part(r));
     answer_bytes(r, 204, NULL, NULL, 0);
 }
 

@@ -92,7 +92,7 @@ static enum MHD_Result on_part(void *argument, enum MHD_ValueKind kind, const ch
 static const char *read_form(connection *c)
 {
     form f = {.request = &c->request};
-    struct MHD_PostProcessor *const processor = MHD_create_post_processor(c->mhd, 4096, on_part, &f);
+    struct MHD_PostProcessor *const processor = MHD_create_post_processor(c->client->mhd, 4096, on_part, &f);
     if (!processor)
         return "the body is neither JSON nor a form";
     const enum MHD_Result good = MHD_post_process(processor, c->body.data, c->body.size);
@@ -154,10 +154,8 @@ static bool read_json(connection *c)
                      problem.text);
         return false;
     }
-    if (json_is_object(json))
+    if (json_is_object(json)) /* nobody asks for other values: their fields are missing */
         json_object_update(r->fields, json);
-    else
-        r->body = json_incref(json);
     json_decref(json);
     return true;
 }
@@ -206,7 +204,7 @@ bool fields_read(connection *c)
         answer_error(r, 503, "out of memory");
         return false;
     }
-    MHD_get_connection_values_n(c->mhd, MHD_GET_ARGUMENT_KIND, on_argument, &query);
+    MHD_get_connection_values_n(c->client->mhd, MHD_GET_ARGUMENT_KIND, on_argument, &query);
     if (!query.problem && c->body.size && !is_json(c))
         query.problem = read_form(c);
     else if (!query.problem && c->body.size && !read_json(c))
@@ -223,7 +221,6 @@ bool fields_read(connection *c)
 void fields_free(request *r)
 {
     json_decref(r->fields);
-    json_decref(r->body);
     free(r->upload.name);
     free(r->upload.data);
 }

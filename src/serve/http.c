@@ -47,10 +47,15 @@ struct http {
 
 /* ---------------------------------------------------------------------------------------------------------------- routes */
 
-/* Whether the path has the route's form. Sets parts, which point into path. */
-static bool matches(const route *wanted, const char *path, const char *parts[PARTS], size_t sizes[PARTS])
+/* What "*" stands for in a path; data NULL: the route has none. */
+typedef struct path_part {
+    const char *data;
+    size_t size;
+} path_part;
+
+static bool matches(const route *wanted, const char *path, path_part *part)
 {
-    size_t count = 0;
+    *part = (path_part){NULL, 0};
     const char *form = wanted->path;
     for (; *form && *path; form++) {
         if (*form != '*') {
@@ -58,34 +63,25 @@ static bool matches(const route *wanted, const char *path, const char *parts[PAR
                 return false;
             continue;
         }
-        parts[count] = path;
-        sizes[count] = strcspn(path, "/");
-        path += sizes[count++];
-        if (count == PARTS || !sizes[count - 1])
+        *part = (path_part){path, strcspn(path, "/")};
+        if (!part->size)
             return false;
+        path += part->size;
     }
     return !*form && (!*path || (path[0] == '/' && !path[1]));
 }
 
 /* Finds the route. NULL: there is none; *known then tells whether there is one for another method. */
-static const route *find_route(connection *c, const char *method, bool *known)
+static const route *find_route(const char *path, const char *method, path_part *part, bool *known)
 {
-    const char *parts[PARTS];
-    size_t sizes[PARTS];
     *known = false;
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const route *r = tables[t]; r->path; r++) {
-            memset(parts, 0, sizeof parts);
-            if (!matches(r, c->path, parts, sizes))
+            if (!matches(r, path, part))
                 continue;
             *known = true;
-            if (strcmp(r->method, method) != 0)
-                continue;
-            for (size_t i = 0; i < PARTS && parts[i]; i++) {
-                c->parts[i] = parts[i];
-                c->path[parts[i] - c->path + (ptrdiff_t)sizes[i]] = 0;
-            }
-            return r;
+            if (strcmp(r->method, method) == 0)
+                return r;
         }
     return NULL;
 }
@@ -130,7 +126,7 @@ void connection_suspend(connection *c)
     if (c->suspended)
         return;
     c->suspended = true;
-    MHD_suspend_connection(c->mhd);
+    MHD_suspend_connection(c->client->mhd);
 }
 
 void connection_resume(connection *c)
@@ -138,8 +134,8 @@ void connection_resume(connection *c)
     if (!c->suspended)
         return;
     c->suspended = false;
-    MHD_resume_connection(c->mhd);
-    c->http->resumed = true;
+    MHD_resume_connection(c->client->mhd);
+    c->client->http->resumed = true;
 }
 
 void connection_cut(connection *c)
@@ -180,15 +176,16 @@ static void free_connection(connection *c)
         h->release(h->argument);
         free(h);
     }
-    *(c->previous ? &c->previous->next : &c->http->connections) = c->next;
+    *(c->previous ? &c->previous->next : &c->client->http->connections) = c->next;
     if (c->next)
         c->next->previous = c->previous;
-    c->http->open_requests--;
-    c->http->charged -= c->charged;
+    c->client->http->open_requests--;
+    c->client->http->charged -= c->charged;
     answer_free(c);
     fields_free(&c->request);
     tr_buffer_free(&c->body);
     free(c->path);
+    free(c->part);
     free(c);
 }
 
@@ -209,14 +206,14 @@ static void on_completed(void *argument, struct MHD_Connection *mhd, void **requ
 
 /* -------------------------------------------------------------------------------------------------------------- requests */
 
-const char *request_part(const request *r, size_t number)
+const char *request_part(const request *r)
 {
-    return number < PARTS && r->connection->parts[number] ? r->connection->parts[number] : "";
+    return r->connection->part ? r->connection->part : "";
 }
 
 const char *request_header(const request *r, const char *name)
 {
-    return MHD_lookup_connection_value(r->connection->mhd, MHD_HEADER_KIND, name);
+    return MHD_lookup_connection_value(r->connection->client->mhd, MHD_HEADER_KIND, name);
 }
 
 /* A proxy may add a header to those that the client has sent: the last one counts. */
@@ -232,11 +229,11 @@ const char *request_address(const request *r)
 {
     connection *const c = r->connection;
     const char *passed = NULL;
-    const union MHD_ConnectionInfo *const info = MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const union MHD_ConnectionInfo *const info = MHD_get_connection_info(c->client->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     if (*c->address)
         return c->address;
     if (r->server->settings->trust_proxy)
-        MHD_get_connection_values(c->mhd, MHD_HEADER_KIND, on_forwarded, &passed);
+        MHD_get_connection_values(c->client->mhd, MHD_HEADER_KIND, on_forwarded, &passed);
     if (passed) { /* the last address is the one that the proxy saw itself */
         const char *const comma = strrchr(passed, ',');
         const char *const last = comma ? comma + 1 + strspn(comma + 1, " ") : passed;
@@ -269,9 +266,9 @@ static uint64_t most_bytes(const http *h)
 
 bool connection_charge(connection *c, uint64_t bytes)
 {
-    if (bytes > most_bytes(c->http) || c->http->charged > most_bytes(c->http) - bytes)
+    if (bytes > most_bytes(c->client->http) || c->client->http->charged > most_bytes(c->client->http) - bytes)
         return false;
-    c->http->charged += bytes;
+    c->client->http->charged += bytes;
     c->charged += bytes;
     return true;
 }
@@ -281,9 +278,10 @@ static void refuse_method(connection *c)
 {
     static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
     char allowed[64] = "OPTIONS";
+    path_part part;
     bool known;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-        if (find_route(c, methods[i], &known)) {
+        if (find_route(c->path, methods[i], &part, &known)) {
             strcat(allowed, ", ");
             strcat(allowed, methods[i]);
         }
@@ -306,7 +304,7 @@ static void refuse_early(connection *c, bool known)
     else if (size > largest_body(c))
         answer_error(r, 413, "the body has %llu bytes, more than the %llu that are allowed", (unsigned long long)size,
                      (unsigned long long)largest_body(c));
-    else if (c->http->charged + size > most_bytes(c->http)) {
+    else if (c->client->http->charged + size > most_bytes(c->client->http)) {
         answer_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
         answer_error(r, 503, "too much is being uploaded at this moment");
     }
@@ -338,14 +336,13 @@ static connection *create_connection(http *h, struct MHD_Connection *mhd, const 
     client *const of = info ? info->socket_context : NULL;
     connection *const c = of ? calloc(1, sizeof *c) : NULL;
     const char *const inner = without_prefix(h->server, path);
+    path_part part;
     bool known = false;
     if (!c || !(c->path = strdup(inner ? inner : path))) {
         free(c);
         return NULL;
     }
-    c->http = h;
     c->client = of;
-    c->mhd = mhd;
     of->current = c;
     c->started = tr_nanoseconds();
     c->request = (request){.server = h->server, .error = v1_error, .connection = c};
@@ -356,10 +353,12 @@ static connection *create_connection(http *h, struct MHD_Connection *mhd, const 
     h->connections = c;
     snprintf(c->method, sizeof c->method, "%s", method);
     if (inner)
-        c->request.route = find_route(c, strcmp(method, "HEAD") == 0 ? "GET" : method, &known);
+        c->request.route = find_route(c->path, strcmp(method, "HEAD") == 0 ? "GET" : method, &part, &known);
     if (c->request.route)
         c->request.error = c->request.route->error;
-    if (known && strcmp(method, "OPTIONS") == 0)
+    if (c->request.route && part.data && !(c->part = strndup(part.data, part.size)))
+        c->gone = true;
+    else if (known && strcmp(method, "OPTIONS") == 0)
         answer_options(c);
     else
         refuse_early(c, known);

@@ -13,7 +13,7 @@
 typedef json_t *error_shape(unsigned status, const char *message);
 
 typedef struct route {
-    const char *method, *path; /* a part "*" of the path stands for any one part: request_part */
+    const char *method, *path; /* "*" in the path, once at most, stands for any one part: request_part */
     void (*handle)(request *r);
     error_shape *error;
     unsigned flags; /* ROUTE_... */
@@ -37,7 +37,6 @@ struct request {
     const route *route;
     error_shape *error;            /* the route's; a handler may choose another */
     json_t *fields;                /* the parameters, an object: of the query, of a form, of a JSON object */
-    json_t *body;                  /* the JSON body if it is no object, else NULL */
     upload upload;                 /* data NULL: none */
     const char *key;               /* that the client gave, wherever its interface has it; NULL: none */
     struct connection *connection; /* http.c's */
@@ -45,8 +44,8 @@ struct request {
 
 /* ------------------------------------------------------------------------------------------------------------ parameters */
 
-/* A part of the path that is "*" in the route, number 0, 1, ... */
-const char *request_part(const request *r, size_t number);
+/* The part of the path that is "*" in the route. */
+const char *request_part(const request *r);
 /* The client's address, numeric and without a port; "" of a Unix socket. */
 const char *request_address(const request *r);
 /* A header of the request; NULL: there is none. */

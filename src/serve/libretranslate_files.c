@@ -58,7 +58,7 @@ void files_translate(request *r)
 void files_download(request *r)
 {
     char id[FILE_ID + 1] = "";
-    strncat(id, request_part(r, 0), FILE_ID); /* the name after it is for people */
+    strncat(id, request_part(r), FILE_ID); /* the name after it is for people */
     const file *const f = files_find(r, id);
     if (f && files_look(f).state == FILE_DONE)
         files_answer(r, f);

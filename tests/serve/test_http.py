@@ -59,6 +59,10 @@ class Requests(ServeTest):
                 self.assertIn("GET" if path != "/translate" else "POST", answer.headers["Allow"])
             if method == "HEAD":
                 self.assertEqual(answer.body, b"")
+        for path, allowed in (("/v2/glossaries/x/entries", {"GET"}), ("/v2/glossaries/x", {"GET", "DELETE"})):
+            answer = self.server.ask("PUT", path)
+            self.assertEqual((answer.status, {*answer.headers["Allow"].split(", ")}), (405, {"OPTIONS", *allowed}))
+            self.assertIn(path, answer.json["error"]["message"])
         self.assertNotIn("Set-Cookie", self.server.get("/health").headers)
 
     def test_bodies(self):
