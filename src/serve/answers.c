@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/connection.h"
+#include "serve/exchange.h"
 #include "serve/loop.h"
 #include "serve/metrics.h"
 #include "util/clock.h"
@@ -18,8 +18,8 @@ struct answer_header {
 
 /* An answer in parts. */
 struct stream {
-    connection *connection; /* NULL: it has ended */
-    tr_buffer waiting;      /* what the client has not taken, from `taken` on */
+    exchange *exchange; /* NULL: it has ended */
+    tr_buffer waiting;  /* what the client has not taken, from `taken` on */
     size_t taken;
     bool ended;
 };
@@ -30,7 +30,7 @@ enum { STREAM_BLOCK = 4096, STREAM_WAITING = 1 << 20 };
 
 void answer_header(request *r, const char *name, const char *value)
 {
-    connection *const c = r->connection;
+    exchange *const x = r->exchange;
     const size_t name_size = strlen(name) + 1, size = strlen(value) + 1;
     struct answer_header *const header = malloc(sizeof *header + name_size + size);
     if (!header)
@@ -38,23 +38,23 @@ void answer_header(request *r, const char *name, const char *value)
     memcpy(header->text, name, name_size);
     memcpy(header->text + name_size, value, size);
     header->value = header->text + name_size;
-    header->next = c->headers;
-    c->headers = header;
+    header->next = x->headers;
+    x->headers = header;
 }
 
-static void free_headers(connection *c)
+static void free_headers(exchange *x)
 {
-    for (struct answer_header *h; (h = c->headers);) {
-        c->headers = h->next;
+    for (struct answer_header *h; (h = x->headers);) {
+        x->headers = h->next;
         free(h);
     }
 }
 
-static void add_common_headers(connection *c, struct MHD_Response *response)
+static void add_common_headers(exchange *x, struct MHD_Response *response)
 {
-    const server *const s = c->request.server;
-    const char *const allowed = s->settings->cors, *const origin = request_header(&c->request, "Origin");
-    for (const struct answer_header *h = c->headers; h; h = h->next)
+    const server *const s = x->request.server;
+    const char *const allowed = s->settings->cors, *const origin = request_header(&x->request, "Origin");
+    for (const struct answer_header *h = x->headers; h; h = h->next)
         MHD_add_response_header(response, h->text, h->value);
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (s->stopping)
@@ -66,39 +66,39 @@ static void add_common_headers(connection *c, struct MHD_Response *response)
         MHD_add_response_header(response, "Vary", "Origin");
 }
 
-enum MHD_Result answer_send(connection *c)
+enum MHD_Result answer_send(exchange *x)
 {
-    add_common_headers(c, c->response);
-    free_headers(c);
-    metrics_answered(c->request.server->metrics, c->request.route, c->status, (double)(tr_nanoseconds() - c->started) / 1e9);
-    const enum MHD_Result good = MHD_queue_response(c->client->mhd, c->status, c->response);
-    MHD_destroy_response(c->response);
-    c->response = NULL;
-    if (!c->stream)
-        c->left = NULL;
+    add_common_headers(x, x->response);
+    free_headers(x);
+    metrics_answered(x->request.server->metrics, x->request.route, x->status, (double)(tr_nanoseconds() - x->started) / 1e9);
+    const enum MHD_Result good = MHD_queue_response(x->connection->mhd, x->status, x->response);
+    MHD_destroy_response(x->response);
+    x->response = NULL;
+    if (!x->stream)
+        x->left = NULL;
     return good;
 }
 
-void answer_free(connection *c)
+void answer_free(exchange *x)
 {
-    free_headers(c);
-    if (c->response)
-        MHD_destroy_response(c->response);
-    if (c->stream) /* libmicrohttpd frees it later */
-        c->stream->connection = NULL;
+    free_headers(x);
+    if (x->response)
+        MHD_destroy_response(x->response);
+    if (x->stream) /* libmicrohttpd frees it later */
+        x->stream->exchange = NULL;
 }
 
-static void answer_ready(connection *c, unsigned status, struct MHD_Response *response)
+static void answer_ready(exchange *x, unsigned status, struct MHD_Response *response)
 {
-    if (!response || c->response || c->gone) { /* without memory the client gets nothing but the end of its connection */
+    if (!response || x->response || x->gone) { /* without memory the client gets nothing but the end of its connection */
         if (response)
             MHD_destroy_response(response);
-        c->gone = c->gone || !response;
+        x->gone = x->gone || !response;
     } else {
-        c->response = response;
-        c->status = status;
+        x->response = response;
+        x->status = status;
     }
-    connection_resume(c);
+    exchange_resume(x);
 }
 
 /* ----------------------------------------------------------------------------------------------------------------- whole */
@@ -107,7 +107,7 @@ static void answer_ready(connection *c, unsigned status, struct MHD_Response *re
 static void answer_no_memory(request *r)
 {
     static char text[] = "out of memory\n";
-    answer_ready(r->connection, 503, MHD_create_response_from_buffer(sizeof text - 1, text, MHD_RESPMEM_PERSISTENT));
+    answer_ready(r->exchange, 503, MHD_create_response_from_buffer(sizeof text - 1, text, MHD_RESPMEM_PERSISTENT));
 }
 
 void answer_memory(request *r, unsigned status, const char *type, char *data, size_t size)
@@ -123,12 +123,12 @@ void answer_memory(request *r, unsigned status, const char *type, char *data, si
                                                data ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_MUST_COPY);
     if (!response)
         free(data);
-    answer_ready(r->connection, status, response);
+    answer_ready(r->exchange, status, response);
 }
 
 void answer_bytes(request *r, unsigned status, const char *type, const void *data, size_t size)
 {
-    char *const copy = size && connection_charge(r->connection, size) ? malloc(size) : NULL;
+    char *const copy = size && exchange_charge(r->exchange, size) ? malloc(size) : NULL;
     if (copy)
         memcpy(copy, data, size);
     answer_memory(r, status, type, copy, size);
@@ -160,7 +160,7 @@ static void end_with_error(request *r, json_t *json)
 
 bool answer_has_begun(const request *r)
 {
-    return r->connection->stream != NULL;
+    return r->exchange->stream != NULL;
 }
 
 void answer_error(request *r, unsigned status, const char *format, ...)
@@ -206,12 +206,12 @@ static ssize_t read_stream(void *argument, uint64_t position, char *out, size_t 
     (void)position;
     if (!size && s->ended)
         return MHD_CONTENT_READER_END_OF_STREAM;
-    if (!size && s->connection->client->left)
-        connection_cut(s->connection);
-    if (s->connection->gone)
+    if (!size && s->exchange->connection->left)
+        exchange_cut(s->exchange);
+    if (s->exchange->gone)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     if (!size) {
-        connection_suspend(s->connection);
+        exchange_suspend(s->exchange);
         return 0;
     }
     if (size > room)
@@ -228,20 +228,20 @@ static ssize_t read_stream(void *argument, uint64_t position, char *out, size_t 
 static void free_stream(void *argument)
 {
     struct stream *const s = argument;
-    if (s->connection)
-        s->connection->stream = NULL;
+    if (s->exchange)
+        s->exchange->stream = NULL;
     tr_buffer_free(&s->waiting);
     free(s);
 }
 
 void answer_begin(request *r, unsigned status, const char *type)
 {
-    connection *const c = r->connection;
+    exchange *const x = r->exchange;
     struct stream *const s = calloc(1, sizeof *s);
     struct MHD_Response *response = NULL;
     if (s) {
-        s->connection = c;
-        c->stream = s;
+        s->exchange = x;
+        x->stream = s;
         answer_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
         answer_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
         answer_header(r, "X-Accel-Buffering", "no"); /* nginx passes parts on as they come */
@@ -249,14 +249,14 @@ void answer_begin(request *r, unsigned status, const char *type)
         if (!response)
             free_stream(s);
     }
-    answer_ready(c, status, response);
+    answer_ready(x, status, response);
 }
 
 void answer_part(request *r, const void *data, size_t size)
 {
-    connection *const c = r->connection;
-    struct stream *const s = c->stream;
-    if (!s || c->gone)
+    exchange *const x = r->exchange;
+    struct stream *const s = x->stream;
+    if (!s || x->gone)
         return;
     if (s->taken) {
         memmove(s->waiting.data, s->waiting.data + s->taken, s->waiting.size - s->taken);
@@ -264,14 +264,14 @@ void answer_part(request *r, const void *data, size_t size)
         s->taken = 0;
     }
     if (s->waiting.size + size > STREAM_WAITING || !tr_buffer_append(&s->waiting, data, size))
-        connection_cut(c);
-    connection_resume(c);
+        exchange_cut(x);
+    exchange_resume(x);
 }
 
 void answer_end(request *r)
 {
-    connection *const c = r->connection;
-    if (c->stream)
-        c->stream->ended = true;
-    connection_resume(c);
+    exchange *const x = r->exchange;
+    if (x->stream)
+        x->stream->ended = true;
+    exchange_resume(x);
 }

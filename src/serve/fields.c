@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "serve/connection.h"
+#include "serve/exchange.h"
 
 /* --------------------------------------------------------------------------------------------------------------- reading */
 
@@ -89,13 +89,13 @@ static enum MHD_Result on_part(void *argument, enum MHD_ValueKind kind, const ch
     return f->problem ? MHD_NO : MHD_YES;
 }
 
-static const char *read_form(connection *c)
+static const char *read_form(exchange *x)
 {
-    form f = {.request = &c->request};
-    struct MHD_PostProcessor *const processor = MHD_create_post_processor(c->client->mhd, 4096, on_part, &f);
+    form f = {.request = &x->request};
+    struct MHD_PostProcessor *const processor = MHD_create_post_processor(x->connection->mhd, 4096, on_part, &f);
     if (!processor)
         return "the body is neither JSON nor a form";
-    const enum MHD_Result good = MHD_post_process(processor, c->body.data, c->body.size);
+    const enum MHD_Result good = MHD_post_process(processor, x->body.data, x->body.size);
     MHD_destroy_post_processor(processor);
     end_field(&f);
     tr_buffer_free(&f.value);
@@ -103,14 +103,14 @@ static const char *read_form(connection *c)
 }
 
 /* Whether the body is JSON: by its type, or, as several programs send no or another type, by its first character. */
-static bool is_json(const connection *c)
+static bool is_json(const exchange *x)
 {
-    const char *const type = request_header(&c->request, "Content-Type");
+    const char *const type = request_header(&x->request, "Content-Type");
     if (type && (strcasestr(type, "json") || strncasecmp(type, "multipart/", 10) == 0))
         return type[0] != 'm' && type[0] != 'M';
-    for (size_t i = 0; i < c->body.size; i++)
-        if (!strchr(" \t\r\n", c->body.data[i]))
-            return c->body.data[i] == '{' || c->body.data[i] == '[';
+    for (size_t i = 0; i < x->body.size; i++)
+        if (!strchr(" \t\r\n", x->body.data[i]))
+            return x->body.data[i] == '{' || x->body.data[i] == '[';
     return false;
 }
 
@@ -130,25 +130,25 @@ static size_t count_values(const char *json, size_t size)
     return count;
 }
 
-static bool may_hold(connection *c, size_t values)
+static bool may_hold(exchange *x, size_t values)
 {
     if (values > MOST_VALUES)
-        answer_error(&c->request, 400, "the body has more than %d values", MOST_VALUES);
-    else if (!connection_charge(c, values * VALUE_BYTES)) {
-        answer_header(&c->request, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-        answer_error(&c->request, 503, "too much is being asked at this moment");
+        answer_error(&x->request, 400, "the body has more than %d values", MOST_VALUES);
+    else if (!exchange_charge(x, values * VALUE_BYTES)) {
+        answer_header(&x->request, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+        answer_error(&x->request, 503, "too much is being asked at this moment");
     } else
         return true;
     return false;
 }
 
-static bool read_json(connection *c)
+static bool read_json(exchange *x)
 {
-    request *const r = &c->request;
+    request *const r = &x->request;
     json_error_t problem;
-    if (!may_hold(c, count_values(c->body.data, c->body.size)))
+    if (!may_hold(x, count_values(x->body.data, x->body.size)))
         return false;
-    json_t *const json = json_loadb(c->body.data, c->body.size, JSON_DECODE_ANY, &problem);
+    json_t *const json = json_loadb(x->body.data, x->body.size, JSON_DECODE_ANY, &problem);
     if (!json) {
         answer_error(r, 400, "the body is not valid JSON: line %d, column %d: %s", problem.line, problem.column,
                      problem.text);
@@ -195,25 +195,25 @@ static const char *find_key(const request *r)
     return key && strlen(key) <= LONGEST_KEY ? key : NULL;
 }
 
-bool fields_read(connection *c)
+bool fields_read(exchange *x)
 {
-    request *const r = &c->request;
+    request *const r = &x->request;
     form query = {.request = r};
     r->fields = json_object();
     if (!r->fields) {
         answer_error(r, 503, "out of memory");
         return false;
     }
-    MHD_get_connection_values_n(c->client->mhd, MHD_GET_ARGUMENT_KIND, on_argument, &query);
-    if (!query.problem && c->body.size && !is_json(c))
-        query.problem = read_form(c);
-    else if (!query.problem && c->body.size && !read_json(c))
+    MHD_get_connection_values_n(x->connection->mhd, MHD_GET_ARGUMENT_KIND, on_argument, &query);
+    if (!query.problem && x->body.size && !is_json(x))
+        query.problem = read_form(x);
+    else if (!query.problem && x->body.size && !read_json(x))
         return false;
     if (query.problem) {
         answer_error(r, 400, "%s", query.problem);
         return false;
     }
-    tr_buffer_free(&c->body);
+    tr_buffer_free(&x->body);
     r->key = find_key(r);
     return true;
 }

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "serve/connection.h"
+#include "serve/exchange.h"
 #include "serve/keys.h"
 #include "serve/loop.h"
 #include "serve/metrics.h"
@@ -39,7 +39,7 @@ struct http {
     struct MHD_Daemon *daemon;
     int *sockets; /* [socket_count] */
     size_t socket_count, open_requests;
-    connection *connections; /* with requests */
+    exchange *exchanges;
     uint64_t charged;        /* bytes that all requests hold */
     loop_timer rest;         /* until there may be descriptors again */
     bool listening, resumed; /* resumed: libmicrohttpd does not say itself that it has something to do */
@@ -92,69 +92,69 @@ static const route *find_route(const char *path, const char *method, path_part *
  * it ends then because nothing more comes. */
 static void on_hangup(void *argument)
 {
-    client *const of = argument;
-    loop_unwatch(of->http->server->loop, of->socket);
-    of->left = true;
-    if (of->current && of->current->suspended)
-        connection_cut(of->current);
+    connection *const c = argument;
+    loop_unwatch(c->http->server->loop, c->socket);
+    c->left = true;
+    if (c->current && c->current->suspended)
+        exchange_cut(c->current);
     else
-        MHD_set_connection_option(of->mhd, MHD_CONNECTION_OPTION_TIMEOUT, 1u);
+        MHD_set_connection_option(c->mhd, MHD_CONNECTION_OPTION_TIMEOUT, 1u);
 }
 
-static void on_connection(void *argument, struct MHD_Connection *mhd, void **client_of,
+static void on_connection(void *argument, struct MHD_Connection *mhd, void **connection_of,
                           enum MHD_ConnectionNotificationCode what)
 {
     http *const h = argument;
-    client *of = *client_of;
+    connection *c = *connection_of;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-        if (of)
-            loop_unwatch(h->server->loop, of->socket);
-        free(of);
+        if (c)
+            loop_unwatch(h->server->loop, c->socket);
+        free(c);
         return;
     }
     const union MHD_ConnectionInfo *const info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-    *client_of = of = info ? malloc(sizeof *of) : NULL;
-    if (!of)
+    *connection_of = c = info ? malloc(sizeof *c) : NULL;
+    if (!c)
         return; /* its requests are refused */
-    *of = (client){.http = h, .mhd = mhd, .socket = info->connect_fd};
-    if (!loop_watch(h->server->loop, of->socket, true, on_hangup, of))
-        of->socket = -1;
+    *c = (connection){.http = h, .mhd = mhd, .socket = info->connect_fd};
+    if (!loop_watch(h->server->loop, c->socket, true, on_hangup, c))
+        c->socket = -1;
 }
 
-void connection_suspend(connection *c)
+void exchange_suspend(exchange *x)
 {
-    if (c->suspended)
+    if (x->suspended)
         return;
-    c->suspended = true;
-    MHD_suspend_connection(c->client->mhd);
+    x->suspended = true;
+    MHD_suspend_connection(x->connection->mhd);
 }
 
-void connection_resume(connection *c)
+void exchange_resume(exchange *x)
 {
-    if (!c->suspended)
+    if (!x->suspended)
         return;
-    c->suspended = false;
-    MHD_resume_connection(c->client->mhd);
-    c->client->http->resumed = true;
+    x->suspended = false;
+    MHD_resume_connection(x->connection->mhd);
+    x->connection->http->resumed = true;
 }
 
-void connection_cut(connection *c)
+void exchange_cut(exchange *x)
 {
-    void (*const left)(void *argument) = c->left;
-    if (c->gone)
+    void (*const left)(void *argument) = x->left;
+    if (x->gone)
         return;
-    c->gone = true;
-    c->left = NULL;
+    x->gone = true;
+    x->left = NULL;
     if (left)
-        left(c->left_argument);
-    metrics_left(c->request.server->metrics);
-    connection_resume(c);
+        left(x->left_argument);
+    metrics_left(x->request.server->metrics);
+    exchange_resume(x);
 }
 
 void request_on_leave(request *r, void (*left)(void *argument), void *argument)
 {
-    r->connection->left = left;
-    r->connection->left_argument = argument;
+    r->exchange->left = left;
+    r->exchange->left_argument = argument;
 }
 
 bool request_hold(request *r, void (*release)(void *argument), void *argument)
@@ -164,56 +164,56 @@ bool request_hold(request *r, void (*release)(void *argument), void *argument)
         release(argument);
         return false;
     }
-    *h = (hold){r->connection->holds, release, argument};
-    r->connection->holds = h;
+    *h = (hold){r->exchange->holds, release, argument};
+    r->exchange->holds = h;
     return true;
 }
 
-static void free_connection(connection *c)
+static void free_exchange(exchange *x)
 {
-    for (hold *h; (h = c->holds);) {
-        c->holds = h->next;
+    for (hold *h; (h = x->holds);) {
+        x->holds = h->next;
         h->release(h->argument);
         free(h);
     }
-    *(c->previous ? &c->previous->next : &c->client->http->connections) = c->next;
-    if (c->next)
-        c->next->previous = c->previous;
-    c->client->http->open_requests--;
-    c->client->http->charged -= c->charged;
-    answer_free(c);
-    fields_free(&c->request);
-    tr_buffer_free(&c->body);
-    free(c->path);
-    free(c->part);
-    free(c);
+    *(x->previous ? &x->previous->next : &x->connection->http->exchanges) = x->next;
+    if (x->next)
+        x->next->previous = x->previous;
+    x->connection->http->open_requests--;
+    x->connection->http->charged -= x->charged;
+    answer_free(x);
+    fields_free(&x->request);
+    tr_buffer_free(&x->body);
+    free(x->path);
+    free(x->part);
+    free(x);
 }
 
 /* The answer was sent, or the connection ended before. */
 static void on_completed(void *argument, struct MHD_Connection *mhd, void **request_of, enum MHD_RequestTerminationCode end)
 {
-    connection *const c = *request_of;
+    exchange *const x = *request_of;
     (void)argument, (void)mhd;
-    if (!c)
+    if (!x)
         return;
     *request_of = NULL;
-    c->suspended = false;
-    c->client->current = NULL;
+    x->suspended = false;
+    x->connection->current = NULL;
     if (end != MHD_REQUEST_TERMINATED_COMPLETED_OK)
-        connection_cut(c);
-    free_connection(c);
+        exchange_cut(x);
+    free_exchange(x);
 }
 
 /* -------------------------------------------------------------------------------------------------------------- requests */
 
 const char *request_part(const request *r)
 {
-    return r->connection->part ? r->connection->part : "";
+    return r->exchange->part ? r->exchange->part : "";
 }
 
 const char *request_header(const request *r, const char *name)
 {
-    return MHD_lookup_connection_value(r->connection->client->mhd, MHD_HEADER_KIND, name);
+    return MHD_lookup_connection_value(r->exchange->connection->mhd, MHD_HEADER_KIND, name);
 }
 
 /* A proxy may add a header to those that the client has sent: the last one counts. */
@@ -227,31 +227,32 @@ static enum MHD_Result on_forwarded(void *argument, enum MHD_ValueKind kind, con
 
 const char *request_address(const request *r)
 {
-    connection *const c = r->connection;
+    exchange *const x = r->exchange;
     const char *passed = NULL;
-    const union MHD_ConnectionInfo *const info = MHD_get_connection_info(c->client->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    if (*c->address)
-        return c->address;
+    const union MHD_ConnectionInfo *const info =
+        MHD_get_connection_info(x->connection->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (*x->address)
+        return x->address;
     if (r->server->settings->trust_proxy)
-        MHD_get_connection_values(c->client->mhd, MHD_HEADER_KIND, on_forwarded, &passed);
+        MHD_get_connection_values(x->connection->mhd, MHD_HEADER_KIND, on_forwarded, &passed);
     if (passed) { /* the last address is the one that the proxy saw itself */
         const char *const comma = strrchr(passed, ',');
         const char *const last = comma ? comma + 1 + strspn(comma + 1, " ") : passed;
-        snprintf(c->address, sizeof c->address, "%.*s", (int)strcspn(last, " "), last);
+        snprintf(x->address, sizeof x->address, "%.*s", (int)strcspn(last, " "), last);
     } else if (info && info->client_addr && info->client_addr->sa_family != AF_UNIX) {
         const socklen_t size =
             info->client_addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-        if (getnameinfo(info->client_addr, size, c->address, sizeof c->address, NULL, 0, NI_NUMERICHOST))
-            *c->address = 0;
+        if (getnameinfo(info->client_addr, size, x->address, sizeof x->address, NULL, 0, NI_NUMERICHOST))
+            *x->address = 0;
     }
-    return c->address;
+    return x->address;
 }
 
-static uint64_t largest_body(const connection *c)
+static uint64_t largest_body(const exchange *x)
 {
-    const cli_settings *const s = c->request.server->settings;
+    const cli_settings *const s = x->request.server->settings;
     const uint64_t most = ((uint64_t)s->upload_limit << 20) + MIB / 16;
-    if (c->request.route && c->request.route->flags & ROUTE_UPLOAD)
+    if (x->request.route && x->request.route->flags & ROUTE_UPLOAD)
         return most;
     /* JSON may write a character as twelve bytes. */
     const uint64_t characters = 12 * (uint64_t)s->char_limit + MIB;
@@ -264,55 +265,55 @@ static uint64_t most_bytes(const http *h)
     return (uint64_t)BODIES * ((uint64_t)h->server->settings->upload_limit << 20);
 }
 
-bool connection_charge(connection *c, uint64_t bytes)
+bool exchange_charge(exchange *x, uint64_t bytes)
 {
-    if (bytes > most_bytes(c->client->http) || c->client->http->charged > most_bytes(c->client->http) - bytes)
+    if (bytes > most_bytes(x->connection->http) || x->connection->http->charged > most_bytes(x->connection->http) - bytes)
         return false;
-    c->client->http->charged += bytes;
-    c->charged += bytes;
+    x->connection->http->charged += bytes;
+    x->charged += bytes;
     return true;
 }
 
 /* There are routes for other methods. */
-static void refuse_method(connection *c)
+static void refuse_method(exchange *x)
 {
     static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
     char allowed[64] = "OPTIONS";
     path_part part;
     bool known;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-        if (find_route(c->path, methods[i], &part, &known)) {
+        if (find_route(x->path, methods[i], &part, &known)) {
             strcat(allowed, ", ");
             strcat(allowed, methods[i]);
         }
-    answer_header(&c->request, MHD_HTTP_HEADER_ALLOW, allowed);
-    answer_error(&c->request, 405, "%s %s: the methods are %s", c->method, c->path, allowed);
+    answer_header(&x->request, MHD_HTTP_HEADER_ALLOW, allowed);
+    answer_error(&x->request, 405, "%s %s: the methods are %s", x->method, x->path, allowed);
 }
 
 /* What makes its body superfluous. */
-static void refuse_early(connection *c, bool known)
+static void refuse_early(exchange *x, bool known)
 {
-    request *const r = &c->request;
+    request *const r = &x->request;
     const char *const length = request_header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
     const uint64_t size = length ? strtoull(length, NULL, 10) : 0;
     if (r->server->stopping)
         answer_error(r, 503, "the server is being stopped");
     else if (known && !r->route)
-        refuse_method(c);
+        refuse_method(x);
     else if (!r->route)
-        answer_error(r, 404, "%s %s: there is no such address", c->method, c->path);
-    else if (size > largest_body(c))
+        answer_error(r, 404, "%s %s: there is no such address", x->method, x->path);
+    else if (size > largest_body(x))
         answer_error(r, 413, "the body has %llu bytes, more than the %llu that are allowed", (unsigned long long)size,
-                     (unsigned long long)largest_body(c));
-    else if (c->client->http->charged + size > most_bytes(c->client->http)) {
+                     (unsigned long long)largest_body(x));
+    else if (x->connection->http->charged + size > most_bytes(x->connection->http)) {
         answer_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
         answer_error(r, 503, "too much is being uploaded at this moment");
     }
 }
 
-static void answer_options(connection *c)
+static void answer_options(exchange *x)
 {
-    request *const r = &c->request;
+    request *const r = &x->request;
     if (r->server->settings->cors) {
         answer_header(r, "Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE, OPTIONS");
         answer_header(r, "Access-Control-Allow-Headers", "Authorization, Content-Type, X-Goog-Api-Key");
@@ -330,86 +331,86 @@ static const char *without_prefix(const server *s, const char *path)
     return strncmp(path, prefix, size) == 0 && path[size] == '/' ? path + size : NULL;
 }
 
-static connection *create_connection(http *h, struct MHD_Connection *mhd, const char *path, const char *method)
+static exchange *create_exchange(http *h, struct MHD_Connection *mhd, const char *path, const char *method)
 {
     const union MHD_ConnectionInfo *const info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    client *const of = info ? info->socket_context : NULL;
-    connection *const c = of ? calloc(1, sizeof *c) : NULL;
+    connection *const c = info ? info->socket_context : NULL;
+    exchange *const x = c ? calloc(1, sizeof *x) : NULL;
     const char *const inner = without_prefix(h->server, path);
     path_part part;
     bool known = false;
-    if (!c || !(c->path = strdup(inner ? inner : path))) {
-        free(c);
+    if (!x || !(x->path = strdup(inner ? inner : path))) {
+        free(x);
         return NULL;
     }
-    c->client = of;
-    of->current = c;
-    c->started = tr_nanoseconds();
-    c->request = (request){.server = h->server, .error = v1_error, .connection = c};
+    x->connection = c;
+    c->current = x;
+    x->started = tr_nanoseconds();
+    x->request = (request){.server = h->server, .error = v1_error, .exchange = x};
     h->open_requests++;
-    c->next = h->connections;
-    if (c->next)
-        c->next->previous = c;
-    h->connections = c;
-    snprintf(c->method, sizeof c->method, "%s", method);
+    x->next = h->exchanges;
+    if (x->next)
+        x->next->previous = x;
+    h->exchanges = x;
+    snprintf(x->method, sizeof x->method, "%s", method);
     if (inner)
-        c->request.route = find_route(c->path, strcmp(method, "HEAD") == 0 ? "GET" : method, &part, &known);
-    if (c->request.route)
-        c->request.error = c->request.route->error;
-    if (c->request.route && part.data && !(c->part = strndup(part.data, part.size)))
-        c->gone = true;
+        x->request.route = find_route(x->path, strcmp(method, "HEAD") == 0 ? "GET" : method, &part, &known);
+    if (x->request.route)
+        x->request.error = x->request.route->error;
+    if (x->request.route && part.data && !(x->part = strndup(part.data, part.size)))
+        x->gone = true;
     else if (known && strcmp(method, "OPTIONS") == 0)
-        answer_options(c);
+        answer_options(x);
     else
-        refuse_early(c, known);
-    return c;
+        refuse_early(x, known);
+    return x;
 }
 
-static bool take_body(connection *c, const char *data, size_t size)
+static bool take_body(exchange *x, const char *data, size_t size)
 {
-    if (c->body.size + size > largest_body(c) || !connection_charge(c, size) || !tr_buffer_append(&c->body, data, size))
+    if (x->body.size + size > largest_body(x) || !exchange_charge(x, size) || !tr_buffer_append(&x->body, data, size))
         return false;
-    return tr_nanoseconds() - c->started < BODY_SECONDS * UINT64_C(1000000000);
+    return tr_nanoseconds() - x->started < BODY_SECONDS * UINT64_C(1000000000);
 }
 
-static void handle(connection *c)
+static void handle(exchange *x)
 {
-    request *const r = &c->request;
-    c->handled = true;
-    if (fields_read(c) && keys_allow(r->server->keys, r))
+    request *const r = &x->request;
+    x->handled = true;
+    if (fields_read(x) && keys_allow(r->server->keys, r))
         r->route->handle(r);
-    tr_buffer_free(&c->body);
+    tr_buffer_free(&x->body);
 }
 
 /* Called with the headers, with each part of the body, when that is complete, and when the request is resumed. */
 static enum MHD_Result on_request(void *argument, struct MHD_Connection *mhd, const char *path, const char *method,
                                   const char *version, const char *data, size_t *size, void **request_of)
 {
-    connection *c = *request_of;
+    exchange *x = *request_of;
     (void)version;
-    if (!c) {
-        c = create_connection(argument, mhd, path, method);
-        *request_of = c;
-        if (!c || c->gone)
+    if (!x) {
+        x = create_exchange(argument, mhd, path, method);
+        *request_of = x;
+        if (!x || x->gone)
             return MHD_NO;
-        return c->response ? answer_send(c) : MHD_YES;
+        return x->response ? answer_send(x) : MHD_YES;
     }
-    if (c->gone)
+    if (x->gone)
         return MHD_NO;
     if (*size) {
-        const bool good = take_body(c, data, *size);
+        const bool good = take_body(x, data, *size);
         *size = 0;
         return good ? MHD_YES : MHD_NO;
     }
-    if (!c->handled)
-        handle(c);
-    if (!c->response && c->client->left)
-        connection_cut(c);
-    if (c->gone)
+    if (!x->handled)
+        handle(x);
+    if (!x->response && x->connection->left)
+        exchange_cut(x);
+    if (x->gone)
         return MHD_NO;
-    if (c->response)
-        return answer_send(c);
-    connection_suspend(c);
+    if (x->response)
+        return answer_send(x);
+    exchange_suspend(x);
     return MHD_YES;
 }
 
@@ -535,15 +536,15 @@ void http_stop_listening(http *h)
 
 void http_give_up(http *h)
 {
-    for (connection *c = h->connections, *next; c; c = next) {
-        next = c->next;
-        void (*const left)(void *argument) = c->left;
-        if (!c->suspended)
+    for (exchange *x = h->exchanges, *next; x; x = next) {
+        next = x->next;
+        void (*const left)(void *argument) = x->left;
+        if (!x->suspended)
             continue;
-        c->left = NULL;
+        x->left = NULL;
         if (left)
-            left(c->left_argument);
-        answer_error(&c->request, 503, "the server is being stopped");
+            left(x->left_argument);
+        answer_error(&x->request, 503, "the server is being stopped");
     }
 }
 
@@ -559,8 +560,8 @@ void http_free(http *h)
     http_stop_listening(h);
     loop_before_wait(h->server->loop, NULL, NULL);
     if (h->daemon) {
-        for (connection *c = h->connections; c; c = c->next)
-            connection_cut(c); /* libmicrohttpd does not end while one is suspended */
+        for (exchange *x = h->exchanges; x; x = x->next)
+            exchange_cut(x); /* libmicrohttpd does not end while one is suspended */
         const union MHD_DaemonInfo *const info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
         loop_unwatch(h->server->loop, info->epoll_fd);
         MHD_stop_daemon(h->daemon);

@@ -35,11 +35,11 @@ typedef struct upload {
 struct request {
     server *server;
     const route *route;
-    error_shape *error;            /* the route's; a handler may choose another */
-    json_t *fields;                /* the parameters, an object: of the query, of a form, of a JSON object */
-    upload upload;                 /* data NULL: none */
-    const char *key;               /* that the client gave, wherever its interface has it; NULL: none */
-    struct connection *connection; /* http.c's */
+    error_shape *error;        /* the route's; a handler may choose another */
+    json_t *fields;            /* the parameters, an object: of the query, of a form, of a JSON object */
+    upload upload;             /* data NULL: none */
+    const char *key;           /* that the client gave, wherever its interface has it; NULL: none */
+    struct exchange *exchange; /* exchange.h */
 };
 
 /* ------------------------------------------------------------------------------------------------------------ parameters */

@@ -1,6 +1,6 @@
-/* A request on its way through libmicrohttpd: what http.c and answers.c share. */
-#ifndef TR_SERVE_CONNECTION_H
-#define TR_SERVE_CONNECTION_H
+/* A request with its answer on its way through libmicrohttpd: what http.c, fields.c and answers.c share. */
+#ifndef TR_SERVE_EXCHANGE_H
+#define TR_SERVE_EXCHANGE_H
 
 #include <microhttpd.h>
 
@@ -14,25 +14,26 @@ typedef struct hold {
 } hold;
 
 /* A connection of a client, with one request after the other. */
-typedef struct client {
+typedef struct connection {
     struct http *http;
     struct MHD_Connection *mhd;
-    struct connection *current; /* NULL: none */
+    struct exchange *current; /* NULL: none */
     int socket;
     bool left; /* it closed its side */
-} client;
+} connection;
 
-typedef struct connection {
+/* A request with its answer. */
+typedef struct exchange {
     request request;
-    client *client;
-    struct connection *previous, *next; /* of http's */
-    uint64_t started;                   /* tr_nanoseconds */
+    connection *connection;
+    struct exchange *previous, *next; /* of http's */
+    uint64_t started;                 /* tr_nanoseconds */
     char method[16];
     char *path; /* without the prefix */
     char *part; /* of the path, that "*" stands for; NULL: the route has none */
     char address[64];
     tr_buffer body;
-    uint64_t charged; /* bytes that count for all requests together: connection_charge */
+    uint64_t charged; /* bytes that count for all requests together: exchange_charge */
     bool handled;     /* the handler was called */
     bool suspended;   /* until there is an answer, or the next part of it */
     bool gone;        /* the client went away */
@@ -45,22 +46,22 @@ typedef struct connection {
     void (*left)(void *argument);
     void *left_argument;
     hold *holds;
-} connection;
+} exchange;
 
 /* fields.c: fills the request's fields from the query and the body. False: it has been answered. */
-bool fields_read(connection *c);
+bool fields_read(exchange *x);
 void fields_free(request *r);
 
 /* answers.c: what is added to every answer; sends the answer that is ready. */
-enum MHD_Result answer_send(connection *c);
-void answer_free(connection *c);
+enum MHD_Result answer_send(exchange *x);
+void answer_free(exchange *x);
 
 /* http.c: the handler, or the reader of a stream, waits for something; it goes on. */
-void connection_suspend(connection *c);
-void connection_resume(connection *c);
+void exchange_suspend(exchange *x);
+void exchange_resume(exchange *x);
 /* Counts bytes that the request holds until it ends. False: all requests together would hold too many. */
-bool connection_charge(connection *c, uint64_t bytes) TR_CHECKED;
+bool exchange_charge(exchange *x, uint64_t bytes) TR_CHECKED;
 /* The client gets no more, as if it had gone away. */
-void connection_cut(connection *c);
+void exchange_cut(exchange *x);
 
 #endif
