@@ -175,6 +175,10 @@ const cli_option cli_options[] = {
      "what addresses begin with, if a proxy passes a part of them on", NULL},
     {CMD_SERVE, GROUP_NETWORK, KIND_TEXT, 0, "cors", "ORIGIN", FIELD(cors), 0, 0,
      "web pages from this origin may use the server; * for all; default: none", NULL},
+    {CMD_SERVE, GROUP_NETWORK, KIND_TEXT, 0, "allowed-hosts", "NAMES", FIELD(allowed_hosts), 0, 0,
+     "answer only requests to these names, with commas between them; * for all; default: at a loopback address no other "
+     "name than localhost with the server's own port",
+     NULL},
     {CMD_SERVE, GROUP_NETWORK, KIND_FLAG, 0, "trust-proxy", NULL, FIELD(trust_proxy), 0, 0,
      "take the client's address from X-Forwarded-For; only behind a proxy that sets it", NULL},
     {COMMON | CMD_SERVE, GROUP_NETWORK, KIND_TEXT, 0, "api-keys", "FILE", FIELD(api_keys), 0, 0,

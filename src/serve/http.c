@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "serve/exchange.h"
+#include "serve/hosts.h"
 #include "serve/keys.h"
 #include "serve/loop.h"
 #include "serve/metrics.h"
@@ -39,6 +40,8 @@ struct http {
     struct MHD_Daemon *daemon;
     int *sockets; /* [socket_count] */
     size_t socket_count, open_requests;
+    unsigned *own_ports; /* [own_port_count] for host_is_allowed */
+    size_t own_port_count;
     exchange *exchanges;
     uint64_t charged;        /* bytes that all requests hold */
     loop_timer rest;         /* until there may be descriptors again */
@@ -294,10 +297,15 @@ static void refuse_method(exchange *x)
 static void refuse_early(exchange *x, bool known)
 {
     request *const r = &x->request;
+    const http *const h = x->connection->http;
     const char *const length = request_header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
     const uint64_t size = length ? strtoull(length, NULL, 10) : 0;
+    const char *const host = request_header(r, MHD_HTTP_HEADER_HOST);
     if (r->server->stopping)
         answer_error(r, 503, "the server is being stopped");
+    else if (!host_is_allowed(host, r->server->settings->allowed_hosts, h->own_ports, h->own_port_count))
+        answer_error(r, 403, "Host: %.100s is no name of this server; --allowed-hosts NAMES, or --trust-proxy, allows it",
+                     host);
     else if (known && !r->route)
         refuse_method(x);
     else if (!r->route)
@@ -305,7 +313,7 @@ static void refuse_early(exchange *x, bool known)
     else if (size > largest_body(x))
         answer_error(r, 413, "the body has %llu bytes, more than the %llu that are allowed", (unsigned long long)size,
                      (unsigned long long)largest_body(x));
-    else if (x->connection->http->charged + size > most_bytes(x->connection->http)) {
+    else if (h->charged + size > most_bytes(h)) {
         answer_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
         answer_error(r, 503, "too much is being uploaded at this moment");
     }
@@ -493,11 +501,47 @@ static unsigned most_connections(void)
     return descriptors > 2 * OTHER_DESCRIPTORS ? descriptors - OTHER_DESCRIPTORS : descriptors / 2 + 1;
 }
 
+/* False: it is open to other machines, too. *port 0: none. */
+static bool is_loopback(int socket, unsigned *port)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t size = sizeof address;
+    *port = 0;
+    if (getsockname(socket, (struct sockaddr *)&address, &size) < 0)
+        return false;
+    if (address.ss_family == AF_INET) {
+        const struct sockaddr_in *const in = (struct sockaddr_in *)&address;
+        *port = ntohs(in->sin_port);
+        return ntohl(in->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    }
+    if (address.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *const in = (struct sockaddr_in6 *)&address;
+        *port = ntohs(in->sin6_port);
+        return IN6_IS_ADDR_LOOPBACK(&in->sin6_addr);
+    }
+    return address.ss_family == AF_UNIX;
+}
+
+/* A proxy passes on the names that it has, and who listens for other machines has names that are not known here. */
+static void find_own_ports(http *h)
+{
+    for (size_t i = 0; i < h->socket_count && !h->server->settings->trust_proxy; i++) {
+        unsigned port;
+        if (!is_loopback(h->sockets[i], &port)) {
+            h->own_port_count = 0;
+            return;
+        }
+        if (port)
+            h->own_ports[h->own_port_count++] = port;
+    }
+}
+
 http *http_create(server *s, const int *sockets, size_t count, tr_error *error)
 {
     http *const h = calloc(1, sizeof *h);
-    bool good = h && (h->sockets = malloc(count * sizeof *h->sockets));
+    bool good = h && (h->sockets = malloc(count * sizeof *h->sockets)) && (h->own_ports = malloc(count * sizeof(unsigned)));
     if (!good) {
+        free(h ? h->sockets : NULL);
         free(h);
         tr_fail(error, TR_ERROR_MEMORY, "out of memory");
         return NULL;
@@ -506,6 +550,7 @@ http *http_create(server *s, const int *sockets, size_t count, tr_error *error)
     h->server = s;
     h->socket_count = count;
     h->listening = true;
+    find_own_ports(h);
     h->daemon =
         MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, on_request, h,
                          MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
@@ -567,5 +612,6 @@ void http_free(http *h)
         MHD_stop_daemon(h->daemon);
     }
     free(h->sockets);
+    free(h->own_ports);
     free(h);
 }

@@ -4,6 +4,7 @@
  *   settings.c         options from a file, the environment and the command line
  *   loop.c             the loop: descriptors, times, and threads for what takes long
  *   http.c, answers.c  requests and answers over libmicrohttpd
+ *   hosts.c            names that requests may call the server by
  *   fields.c           parameters of requests
  *   keys.c             who may use the server, and how much
  *   translation.c      texts of a request go through models and queues

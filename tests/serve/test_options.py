@@ -27,6 +27,28 @@ class Options(ServeTest):
         self.assertEqual(answer.status, 204)
         self.assertIn("POST", answer.headers["Access-Control-Allow-Methods"])
 
+    def test_hosts(self):
+        """A page whose own name leads to this machine gets nothing; proxies pass on other names."""
+        def status(host, server=self.server, **more):
+            return server.get("/mt/health", {"Host": host, **more}).status
+        port = self.server.address[1]
+        own = ["127.0.0.1", "localhost", "LOCALHOST.", "a.localhost", "127.9.9.9", "[::1]", "192.0.2.1"]
+        self.assertEqual({h: status(f"{h}:{port}") for h in own}, {h: 200 for h in own})
+        foreign = ["evil.example", "localhost.evil.example", "evillocalhost", "127.0.0.1.evil.example", "evil.example.",
+                   "a" * 300]
+        self.assertEqual({h: status(f"{h}:{port}") for h in foreign}, {h: 403 for h in foreign})
+        self.assertEqual([status(h) for h in ("mt.example", "mt.example:8443", "")], [200] * 3)
+        answer = self.server.post("/mt/v2/translate", text="1", headers={"Host": f"evil.example:{port}"})
+        self.assertEqual((answer.status, "--allowed-hosts" in answer.json["message"]), (403, True), answer)
+        server = self.start("--url-prefix", "/mt", "--allowed-hosts", "a.example, b.example")
+        port = server.address[1]
+        self.assertEqual([status(h, server) for h in ("a.example", "B.example:1", f"b.example.:{port}", "localhost",
+                                                      "c.example", f"c.example:{port}", "a.example,b.example", ",")],
+                         [200] * 4 + [403] * 4)
+        for more in (["--trust-proxy"], ["--allowed-hosts", "*"], ["--host", "0.0.0.0"]):
+            server = self.start("--url-prefix", "/mt", *more)
+            self.assertEqual(status(f"evil.example:{server.address[1]}", server), 200, more)
+
     def test_file_and_environment(self):
         config = self.folder() / "serve.conf"
         config.write_text("# limits\n\n char-limit = 7 \nbatch-limit=3\nport = 0\nquiet-not = 1\n")
