@@ -1,6 +1,6 @@
 /* Requests and answers over HTTP, by libmicrohttpd, whose types stay in http.c.
  *
- * A route's handler gets a complete request and either answers it, or starts what will: translate_texts, work_start. An
+ * A route's handler gets a complete request and either answers it, or starts what will: translate_texts, loop_work. An
  * answer may come at any later time, in the loop; each request gets exactly one. */
 #ifndef TR_SERVE_HTTP_H
 #define TR_SERVE_HTTP_H

@@ -31,6 +31,15 @@ typedef struct work_list {
     work *first, **end;
 } work_list;
 
+/* Threads that take work in turn; they start when there is work for them. */
+typedef struct pool {
+    struct loop *loop;
+    pthread_cond_t arrived;
+    work_list waiting;
+    pthread_t workers[WORKERS];
+    int most, worker_count, idle, waiting_count;
+} pool;
+
 struct loop {
     int epoll, wake; /* wake: an eventfd that workers write to */
     bool stop;
@@ -42,10 +51,8 @@ struct loop {
     void *before_wait_argument;
 
     pthread_mutex_t lock; /* for the rest */
-    pthread_cond_t arrived;
-    work_list waiting, finished;
-    pthread_t workers[WORKERS];
-    int worker_count, idle, waiting_count;
+    work_list finished;
+    pool short_work, long_work;
     bool ending;
 };
 
@@ -158,17 +165,18 @@ static work *take_first(work_list *list)
 
 static void *work_main(void *argument)
 {
-    loop *const l = argument;
+    pool *const t = argument;
+    loop *const l = t->loop;
     pthread_mutex_lock(&l->lock);
     while (!l->ending) {
-        work *const w = take_first(&l->waiting);
+        work *const w = take_first(&t->waiting);
         if (!w) {
-            l->idle++;
-            pthread_cond_wait(&l->arrived, &l->lock);
-            l->idle--;
+            t->idle++;
+            pthread_cond_wait(&t->arrived, &l->lock);
+            t->idle--;
             continue;
         }
-        l->waiting_count--;
+        t->waiting_count--;
         pthread_mutex_unlock(&l->lock);
         w->run(w->argument);
         pthread_mutex_lock(&l->lock);
@@ -179,26 +187,37 @@ static void *work_main(void *argument)
     return NULL;
 }
 
-bool loop_work(loop *l, loop_call *run, loop_call *done, void *argument)
+static bool add_work(pool *t, loop_call *run, loop_call *done, void *argument)
 {
+    loop *const l = t->loop;
     work *const w = malloc(sizeof *w);
     if (!w)
         return false;
     *w = (work){NULL, run, done, argument};
     pthread_mutex_lock(&l->lock);
-    if (l->idle <= l->waiting_count && l->worker_count < WORKERS &&
-        pthread_create(&l->workers[l->worker_count], NULL, work_main, l) == 0)
-        l->worker_count++;
-    const bool good = l->worker_count > 0 && !l->ending;
+    if (t->idle <= t->waiting_count && t->worker_count < t->most &&
+        pthread_create(&t->workers[t->worker_count], NULL, work_main, t) == 0)
+        t->worker_count++;
+    const bool good = t->worker_count > 0 && !l->ending;
     if (good) {
-        append(&l->waiting, w);
-        l->waiting_count++;
+        append(&t->waiting, w);
+        t->waiting_count++;
     }
-    pthread_cond_signal(&l->arrived);
+    pthread_cond_signal(&t->arrived);
     pthread_mutex_unlock(&l->lock);
     if (!good)
         free(w);
     return good;
+}
+
+bool loop_work(loop *l, loop_call *run, loop_call *done, void *argument)
+{
+    return add_work(&l->short_work, run, done, argument);
+}
+
+bool loop_work_apart(loop *l, loop_call *run, loop_call *done, void *argument)
+{
+    return add_work(&l->long_work, run, done, argument);
 }
 
 static void finish_work(void *argument)
@@ -219,6 +238,14 @@ static void finish_work(void *argument)
 
 /* ------------------------------------------------------------------------------------------------------------------ loop */
 
+static void set_up_pool(pool *t, loop *l, int most)
+{
+    t->loop = l;
+    t->most = most;
+    t->waiting.end = &t->waiting.first;
+    pthread_cond_init(&t->arrived, NULL);
+}
+
 loop *loop_create(tr_error *error)
 {
     loop *const l = calloc(1, sizeof *l);
@@ -227,8 +254,8 @@ loop *loop_create(tr_error *error)
         return NULL;
     }
     pthread_mutex_init(&l->lock, NULL);
-    pthread_cond_init(&l->arrived, NULL);
-    l->waiting.end = &l->waiting.first;
+    set_up_pool(&l->short_work, l, WORKERS);
+    set_up_pool(&l->long_work, l, 1);
     l->finished.end = &l->finished.first;
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
     l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -240,20 +267,33 @@ loop *loop_create(tr_error *error)
     return l;
 }
 
+static void join_pool(pool *t)
+{
+    for (int i = 0; i < t->worker_count; i++)
+        pthread_join(t->workers[i], NULL);
+    t->worker_count = 0;
+}
+
+static void drop_waiting(pool *t)
+{
+    for (work *w; (w = take_first(&t->waiting));) {
+        w->done(w->argument);
+        free(w);
+    }
+}
+
 void loop_end_work(loop *l)
 {
     pthread_mutex_lock(&l->lock);
     l->ending = true;
-    pthread_cond_broadcast(&l->arrived);
+    pthread_cond_broadcast(&l->short_work.arrived);
+    pthread_cond_broadcast(&l->long_work.arrived);
     pthread_mutex_unlock(&l->lock);
-    for (int i = 0; i < l->worker_count; i++)
-        pthread_join(l->workers[i], NULL);
-    l->worker_count = 0;
+    join_pool(&l->short_work);
+    join_pool(&l->long_work);
     finish_work(l);
-    for (work *w; (w = take_first(&l->waiting));) {
-        w->done(w->argument);
-        free(w);
-    }
+    drop_waiting(&l->short_work);
+    drop_waiting(&l->long_work);
 }
 
 void loop_free(loop *l)
@@ -270,7 +310,8 @@ void loop_free(loop *l)
     if (l->wake >= 0)
         close(l->wake);
     pthread_mutex_destroy(&l->lock);
-    pthread_cond_destroy(&l->arrived);
+    pthread_cond_destroy(&l->short_work.arrived);
+    pthread_cond_destroy(&l->long_work.arrived);
     free(l);
 }
 

@@ -38,5 +38,8 @@ void loop_before_wait(loop *l, int (*call)(void *argument), void *argument);
 /* Work that takes long: run(argument) in another thread, then done(argument) in the loop. A few threads take what waits in
  * turn. False: out of memory, or the server ends. */
 bool loop_work(loop *l, loop_call *run, loop_call *done, void *argument) TR_CHECKED;
+/* The same for what takes so long that models and documents shall not wait for it: one after the other, in a thread of its
+ * own. */
+bool loop_work_apart(loop *l, loop_call *run, loop_call *done, void *argument) TR_CHECKED;
 
 #endif

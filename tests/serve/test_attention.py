@@ -113,6 +113,17 @@ class Attention(ServeTest):
         self.assertEqual(answers, [self.ask()] * 4)
         self.eventually(lambda: b"\ntranslate_requests_open 1\n" in self.server.get("/metrics").body)
 
+    def test_documents_do_not_wait(self):
+        answers = []
+        threads = [threading.Thread(target=lambda: answers.append(self.ask(text="今天天气很好，" * 15))) for _ in range(30)]
+        for t in threads:
+            t.start()
+        self.eventually(lambda: answers)
+        answer = self.server.upload("/translate_file", "a.txt", TEXT.encode(), source="zh", target="en")
+        self.assertEqual((answer.status, len(answers) < 20), (200, True), len(answers))
+        for t in threads:
+            t.join()
+
     def test_the_server_ends(self):
         server = Server("--grace", "0")
         body = json.dumps({"text": TEXT * 5, "source": "zh", "target": "en"}).encode()
