@@ -2,12 +2,18 @@
 #include "serve/deepl.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "serve/glossaries.h"
+#include "serve/loop.h"
 #include "serve/models.h"
 
-enum { MAX_DICTIONARIES = 100, MAX_NAME = 1024 }; /* of a request, bytes */
+enum {
+    MAX_DICTIONARIES = 100, /* of a request */
+    MAX_NAME = 1024,        /* bytes */
+    LARGE = 32 << 10,       /* bytes of entries that are read in another thread */
+};
 
 /* ----------------------------------------------------------------------------------------------------------------- pairs */
 
@@ -120,31 +126,7 @@ static const char *required_text(request *r, const json_t *from, const char *nam
     return NULL;
 }
 
-/* Reads the parameters of a dictionary. to: the glossary whose entries for the same languages stay; NULL: none. NULL: they
- * are wrong, which has been answered. */
-static dictionary *read_dictionary(request *r, const json_t *from, const glossary *to)
-{
-    const char *source, *target, *entries, *format;
-    dictionary *made;
-    tr_error error;
-    if (!(source = required_text(r, from, "source_lang")) || !(target = required_text(r, from, "target_lang")) ||
-        !(entries = required_text(r, from, "entries")) || !(format = required_text(r, from, "entries_format")))
-        return NULL;
-    const bool csv = strcmp(format, "csv") == 0;
-    if (!csv && strcmp(format, "tsv") != 0)
-        answer_error(r, 400, "Value for 'entries_format' not supported: it may be tsv or csv.");
-    else if (models_check(r->server->models, source, target, &error) != TR_OK)
-        answer_error(r, 400, "Unsupported glossary source and target language pair: %s", error.message);
-    else if (dictionary_read(source, target, csv ? ENTRIES_CSV : ENTRIES_TSV, entries,
-                             json_string_length(json_object_get(from, "entries")),
-                             to ? glossary_dictionary(to, source, target) : NULL, &made, &error) != TR_OK)
-        answer_refusal(r, &error);
-    else
-        return made;
-    return NULL;
-}
-
-/* The dictionaries of a request, also as a form has them, dictionaries[0].source_lang: a new array; NULL: there are none. */
+/* The dictionaries of a request, also as a form has them, dictionaries[0].source_lang: a new value; NULL: out of memory. */
 static json_t *gather_dictionaries(const request *r)
 {
     static const char *const names[] = {"source_lang", "target_lang", "entries", "entries_format"};
@@ -165,49 +147,169 @@ static json_t *gather_dictionaries(const request *r)
             break;
         }
     }
-    if (json_array_size(list))
-        return list;
-    json_decref(list);
-    return NULL;
+    return list;
 }
 
-typedef struct dictionaries {
-    dictionary *items[MAX_DICTIONARIES];
+/* Dictionaries of a request on their way: large ones are read in another thread. */
+typedef struct reading {
+    request *request; /* NULL: the client left */
+    json_t *list;     /* of their parameters, which stay when the request ends */
+    bool merge;       /* their entries are added to those of the glossary that the path names */
+    struct {
+        const char *source, *target, *entries;
+        size_t size;
+        entries_format format;
+        dictionary *before; /* that they are added to; NULL: none */
+        dictionary *made;
+    } items[MAX_DICTIONARIES];
     size_t count;
-} dictionaries;
+    tr_error error; /* of the reading */
+    void (*done)(request *r, dictionary *const *made, size_t count);
+} reading;
 
-static void release_all(dictionaries *all)
+/* Those that were made, and those before. */
+static void release_dictionaries(reading *of)
 {
-    for (size_t i = 0; i < all->count; i++)
-        dictionary_release(all->items[i]);
+    for (size_t i = 0; i < of->count; i++) {
+        dictionary_release(of->items[i].before);
+        dictionary_release(of->items[i].made);
+        of->items[i].before = of->items[i].made = NULL;
+    }
 }
 
-/* Reads the dictionaries of a request, which may have none. False: they are wrong, which has been answered. */
-static bool read_dictionaries(request *r, const glossary *to, dictionaries *all)
+static void free_reading(reading *of)
 {
-    json_t *const list = gather_dictionaries(r);
-    const size_t count = json_array_size(list);
-    size_t bytes = 0;
-    bool good = !list || (json_is_array(list) && count <= MAX_DICTIONARIES);
-    all->count = 0;
-    if (!good)
-        answer_error(r, 400, "Value for 'dictionaries' not supported: it is no list of at most %d.", MAX_DICTIONARIES);
-    for (size_t i = 0; good && i < count; i++) {
-        dictionary *const made = read_dictionary(r, json_array_get(list, i), to);
-        good = made;
-        if (!made)
-            break;
-        all->items[all->count++] = made;
-        bytes += made->bytes;
-        if (bytes > DICTIONARIES_BYTES) { /* what comes then is not even read */
-            answer_error(r, 456, "Quota exceeded: the dictionaries are too large");
-            good = false;
-        }
+    release_dictionaries(of);
+    json_decref(of->list);
+    free(of);
+}
+
+/* Checks the parameters of a dictionary. False: they are wrong, which has been answered. */
+static bool check_dictionary(reading *of, const json_t *from)
+{
+    request *const r = of->request;
+    const char *source, *target, *entries, *format;
+    tr_error error;
+    if (!(source = required_text(r, from, "source_lang")) || !(target = required_text(r, from, "target_lang")) ||
+        !(entries = required_text(r, from, "entries")) || !(format = required_text(r, from, "entries_format")))
+        return false;
+    const bool csv = strcmp(format, "csv") == 0;
+    if (!csv && strcmp(format, "tsv") != 0) {
+        answer_error(r, 400, "Value for 'entries_format' not supported: it may be tsv or csv.");
+        return false;
     }
-    json_decref(list);
-    if (!good)
-        release_all(all);
-    return good;
+    if (models_check(r->server->models, source, target, &error) != TR_OK) {
+        answer_error(r, 400, "Unsupported glossary source and target language pair: %s", error.message);
+        return false;
+    }
+    of->items[of->count].source = source;
+    of->items[of->count].target = target;
+    of->items[of->count].entries = entries;
+    of->items[of->count].size = json_string_length(json_object_get(from, "entries"));
+    of->items[of->count++].format = csv ? ENTRIES_CSV : ENTRIES_TSV;
+    return true;
+}
+
+/* In the loop or in a thread: what it reads nobody changes. */
+static void read_entries(void *argument)
+{
+    reading *const of = argument;
+    size_t bytes = 0;
+    tr_status status = TR_OK;
+    for (size_t i = 0; status == TR_OK && i < of->count; i++) {
+        status = dictionary_read(of->items[i].source, of->items[i].target, of->items[i].format, of->items[i].entries,
+                                 of->items[i].size, of->items[i].before, &of->items[i].made, &of->error);
+        if (status == TR_OK && (bytes += of->items[i].made->bytes) > DICTIONARIES_BYTES)
+            status = tr_fail(&of->error, TR_ERROR_UNSUPPORTED, "the dictionaries are too large");
+    }
+    of->error.status = status;
+}
+
+/* Takes the glossary's dictionaries that the entries are added to. False: it has none of others than before. */
+static bool take_before(reading *of)
+{
+    const glossary *const to =
+        of->merge ? glossaries_get(of->request->server->glossaries, of->request->key, request_part(of->request)) : NULL;
+    bool changed = false;
+    for (size_t i = 0; i < of->count; i++) {
+        dictionary *const before = to ? glossary_dictionary(to, of->items[i].source, of->items[i].target) : NULL;
+        changed = changed || before != of->items[i].before;
+    }
+    if (!changed)
+        return false;
+    release_dictionaries(of);
+    for (size_t i = 0; i < of->count; i++) {
+        dictionary *const before = to ? glossary_dictionary(to, of->items[i].source, of->items[i].target) : NULL;
+        of->items[i].before = before ? dictionary_hold(before) : NULL;
+    }
+    return true;
+}
+
+static void start_reading(reading *of);
+
+static void end_reading(void *argument)
+{
+    reading *const of = argument;
+    request *const r = of->request;
+    dictionary *made[MAX_DICTIONARIES];
+    if (r && take_before(of)) { /* somebody else has changed the glossary meanwhile */
+        start_reading(of);
+        return;
+    }
+    for (size_t i = 0; i < of->count; i++)
+        made[i] = of->items[i].made;
+    if (r)
+        request_on_leave(r, NULL, NULL);
+    if (r && of->error.status != TR_OK)
+        answer_refusal(r, &of->error);
+    else if (r)
+        of->done(r, made, of->count);
+    free_reading(of);
+}
+
+static void start_reading(reading *of)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < of->count; i++)
+        size += of->items[i].size + (of->items[i].before ? of->items[i].before->tsv.size : 0);
+    tr_fail(&of->error, TR_ERROR_CANCELLED, "the server ends"); /* if it is not run */
+    if (size > LARGE && loop_work(of->request->server->loop, read_entries, end_reading, of))
+        return;
+    if (size <= LARGE)
+        read_entries(of);
+    end_reading(of);
+}
+
+static void leave_reading(void *argument)
+{
+    ((reading *)argument)->request = NULL;
+}
+
+/* Reads dictionaries, list (which it takes; NULL: out of memory), and calls done with them. What is wrong is answered. */
+static void read_dictionaries(request *r, json_t *list, bool merge,
+                              void (*done)(request *r, dictionary *const *made, size_t count))
+{
+    const size_t count = json_array_size(list);
+    if (list && (!json_is_array(list) || count > MAX_DICTIONARIES)) {
+        answer_error(r, 400, "Value for 'dictionaries' not supported: it is no list of at most %d.", MAX_DICTIONARIES);
+        json_decref(list);
+        return;
+    }
+    reading *const of = list ? calloc(1, sizeof *of) : NULL;
+    if (!of) {
+        json_decref(list);
+        answer_error(r, 503, "out of memory");
+        return;
+    }
+    *of = (reading){.request = r, .list = list, .merge = merge, .done = done};
+    for (size_t i = 0; i < count; i++)
+        if (!check_dictionary(of, json_array_get(list, i))) {
+            free_reading(of);
+            return;
+        }
+    request_on_leave(r, leave_reading, of);
+    take_before(of);
+    start_reading(of);
 }
 
 /* *name: NULL if it is missing and need not be there. */
@@ -223,21 +325,21 @@ static bool read_name(request *r, bool required, const char **name)
 
 /* ------------------------------------------------------------------------------------------------------------- version 2 */
 
+static void create_v2(request *r, dictionary *const *made, size_t count)
+{
+    const glossary *new;
+    tr_error error;
+    if (glossaries_add(r->server->glossaries, r->key, request_text(r, "name"), made, count, &new, &error) == TR_OK)
+        answer_json(r, 201, pack_v2(new));
+    else
+        answer_refusal(r, &error);
+}
+
 void deepl_glossaries_create(request *r)
 {
     const char *name;
-    const glossary *made;
-    tr_error error;
-    if (!read_name(r, true, &name))
-        return;
-    dictionary *const d = read_dictionary(r, r->fields, NULL);
-    if (!d)
-        return;
-    if (glossaries_add(r->server->glossaries, r->key, name, &d, 1, &made, &error) == TR_OK)
-        answer_json(r, 201, pack_v2(made));
-    else
-        answer_refusal(r, &error);
-    dictionary_release(d);
+    if (read_name(r, true, &name))
+        read_dictionaries(r, json_pack("[O]", r->fields), false, create_v2);
 }
 
 void deepl_glossaries_list(request *r)
@@ -271,21 +373,23 @@ void deepl_glossary_delete(request *r)
 
 /* ------------------------------------------------------------------------------------------------------------- version 3 */
 
+static void create_v3(request *r, dictionary *const *made, size_t count)
+{
+    const glossary *new;
+    tr_error error;
+    if (!count)
+        answer_error(r, 400, "Missing or invalid argument: dictionaries");
+    else if (glossaries_add(r->server->glossaries, r->key, request_text(r, "name"), made, count, &new, &error) == TR_OK)
+        answer_json(r, 201, pack_v3(new));
+    else
+        answer_refusal(r, &error);
+}
+
 void deepl_multilingual_create(request *r)
 {
     const char *name;
-    const glossary *made;
-    dictionaries all;
-    tr_error error;
-    if (!read_name(r, true, &name) || !read_dictionaries(r, NULL, &all))
-        return;
-    if (!all.count)
-        answer_error(r, 400, "Missing or invalid argument: dictionaries");
-    else if (glossaries_add(r->server->glossaries, r->key, name, all.items, all.count, &made, &error) == TR_OK)
-        answer_json(r, 201, pack_v3(made));
-    else
-        answer_refusal(r, &error);
-    release_all(&all);
+    if (read_name(r, true, &name))
+        read_dictionaries(r, gather_dictionaries(r), false, create_v3);
 }
 
 void deepl_multilingual_list(request *r)
@@ -300,19 +404,23 @@ void deepl_multilingual_get(request *r)
         answer_json(r, 200, pack_v3(found));
 }
 
-void deepl_multilingual_patch(request *r)
+static void change(request *r, dictionary *const *made, size_t count)
 {
     glossary *const found = find_glossary(r, false);
-    const char *name;
-    dictionaries all;
     tr_error error;
-    if (!found || !read_name(r, false, &name) || !read_dictionaries(r, found, &all))
+    if (!found)
         return;
-    if (glossaries_change(r->server->glossaries, found, name, all.items, all.count, &error) == TR_OK)
+    if (glossaries_change(r->server->glossaries, found, request_text(r, "name"), made, count, &error) == TR_OK)
         answer_json(r, 200, pack_v3(found));
     else
         answer_refusal(r, &error);
-    release_all(&all);
+}
+
+void deepl_multilingual_patch(request *r)
+{
+    const char *name;
+    if (find_glossary(r, false) && read_name(r, false, &name))
+        read_dictionaries(r, gather_dictionaries(r), true, change);
 }
 
 /* The dictionary that source_lang and target_lang name. NULL: it has been answered. */
@@ -337,18 +445,22 @@ void deepl_multilingual_entries(request *r)
                               d->target, "entries", d->tsv.data, d->tsv.size, "entries_format", "tsv"));
 }
 
-void deepl_dictionary_put(request *r)
+static void put(request *r, dictionary *const *made, size_t count)
 {
     glossary *const found = find_glossary(r, false);
-    dictionary *const d = found ? read_dictionary(r, r->fields, NULL) : NULL;
     tr_error error;
-    if (!d)
+    if (!found)
         return;
-    if (glossaries_change(r->server->glossaries, found, NULL, &d, 1, &error) == TR_OK)
-        answer_json(r, 200, pack_dictionary(d));
+    if (glossaries_change(r->server->glossaries, found, NULL, made, count, &error) == TR_OK)
+        answer_json(r, 200, pack_dictionary(*made));
     else
         answer_refusal(r, &error);
-    dictionary_release(d);
+}
+
+void deepl_dictionary_put(request *r)
+{
+    if (find_glossary(r, false))
+        read_dictionaries(r, json_pack("[O]", r->fields), false, put);
 }
 
 void deepl_dictionary_delete(request *r)
