@@ -19,8 +19,16 @@ typedef struct connection {
     struct MHD_Connection *mhd;
     struct exchange *current; /* NULL: none */
     int socket;
-    bool left; /* it closed its side */
+    char *query;  /* of the request whose headers are being read; NULL: none */
+    bool starved; /* there was no memory for it */
+    bool left;    /* it closed its side */
 } connection;
+
+/* Of JSON that comes in parts. */
+typedef struct value_count {
+    size_t count;
+    bool quoted, escaped;
+} value_count;
 
 /* A request with its answer. */
 typedef struct exchange {
@@ -33,9 +41,16 @@ typedef struct exchange {
     char *part; /* of the path, that "*" stands for; NULL: the route has none */
     char address[64];
     tr_buffer body;
+    value_count values; /* of the body, if it is JSON */
+    bool json;          /* it is */
+    tr_error parse_error;
     uint64_t charged; /* bytes that count for all requests together: exchange_charge */
-    bool handled;     /* the handler was called */
+    bool keyless;     /* a key is needed, and neither headers nor the query have one */
+    uint64_t dropped; /* bytes of a body that is too long */
+    bool handled;     /* the body is complete */
+    bool parsing;     /* by a thread, which alone uses body, fields and upload until it is done; then suspended, too */
     bool suspended;   /* until there is an answer, or the next part of it */
+    bool left_early;  /* while parsing */
     bool gone;        /* the client went away */
 
     struct MHD_Response *response; /* the answer */
@@ -48,8 +63,15 @@ typedef struct exchange {
     hold *holds;
 } exchange;
 
-/* fields.c: fills the request's fields from the query and the body. False: it has been answered. */
-bool fields_read(exchange *x);
+/* fields.c: fills the request's fields. False: it has been answered. First from the query, which it changes (NULL: none);
+ * finds the key, unless that is in the body. */
+bool fields_begin(exchange *x, char *query);
+/* Counts values of the next part of the body, for fields_may_parse. */
+void fields_count(value_count *of, const char *json, size_t size);
+/* Then from the body, whose second step may be done in any thread. */
+bool fields_may_parse(exchange *x);
+void fields_parse(exchange *x);
+bool fields_end(exchange *x);
 void fields_free(request *r);
 
 /* answers.c: what is added to every answer; sends the answer that is ready. */

@@ -89,17 +89,19 @@ static enum MHD_Result on_part(void *argument, enum MHD_ValueKind kind, const ch
     return f->problem ? MHD_NO : MHD_YES;
 }
 
-static const char *read_form(exchange *x)
+static tr_status read_form(exchange *x)
 {
     form f = {.request = &x->request};
     struct MHD_PostProcessor *const processor = MHD_create_post_processor(x->connection->mhd, 4096, on_part, &f);
     if (!processor)
-        return "the body is neither JSON nor a form";
+        return tr_fail(&x->parse_error, TR_ERROR_FORMAT, "the body is neither JSON nor a form");
     const enum MHD_Result good = MHD_post_process(processor, x->body.data, x->body.size);
     MHD_destroy_post_processor(processor);
     end_field(&f);
     tr_buffer_free(&f.value);
-    return f.problem ? f.problem : good == MHD_YES ? NULL : "the form is damaged";
+    if (!f.problem && good != MHD_YES)
+        f.problem = "the form is damaged";
+    return f.problem ? tr_fail(&x->parse_error, TR_ERROR_FORMAT, "%s", f.problem) : TR_OK;
 }
 
 /* Whether the body is JSON: by its type, or, as several programs send no or another type, by its first character. */
@@ -108,65 +110,68 @@ static bool is_json(const exchange *x)
     const char *const type = request_header(&x->request, "Content-Type");
     if (type && (strcasestr(type, "json") || strncasecmp(type, "multipart/", 10) == 0))
         return type[0] != 'm' && type[0] != 'M';
-    for (size_t i = 0; i < x->body.size; i++)
+    for (size_t i = 0; i < x->body.size && i < 1024; i++)
         if (!strchr(" \t\r\n", x->body.data[i]))
             return x->body.data[i] == '{' || x->body.data[i] == '[';
     return false;
 }
 
 /* Each value takes memory of its own, however short it is. */
-static size_t count_values(const char *json, size_t size)
+void fields_count(value_count *of, const char *json, size_t size)
 {
-    size_t count = 1;
-    bool quoted = false;
     for (size_t i = 0; i < size; i++) {
-        if (quoted && json[i] == '\\')
-            i++;
+        if (of->escaped)
+            of->escaped = false;
         else if (json[i] == '"')
-            quoted = !quoted;
-        else if (!quoted)
-            count += json[i] == ',' || json[i] == '[' || json[i] == '{';
+            of->quoted = !of->quoted;
+        else if (of->quoted)
+            of->escaped = json[i] == '\\';
+        else
+            of->count += json[i] == ',' || json[i] == '[' || json[i] == '{';
     }
-    return count;
 }
 
-static bool may_hold(exchange *x, size_t values)
-{
-    if (values > MOST_VALUES)
-        answer_error(&x->request, 400, "the body has more than %d values", MOST_VALUES);
-    else if (!exchange_charge(x, values * VALUE_BYTES)) {
-        answer_header(&x->request, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-        answer_error(&x->request, 503, "too much is being asked at this moment");
-    } else
-        return true;
-    return false;
-}
-
-static bool read_json(exchange *x)
+static tr_status read_json(exchange *x)
 {
     request *const r = &x->request;
     json_error_t problem;
-    if (!may_hold(x, count_values(x->body.data, x->body.size)))
-        return false;
     json_t *const json = json_loadb(x->body.data, x->body.size, JSON_DECODE_ANY, &problem);
-    if (!json) {
-        answer_error(r, 400, "the body is not valid JSON: line %d, column %d: %s", problem.line, problem.column,
-                     problem.text);
-        return false;
-    }
+    if (!json)
+        return tr_fail(&x->parse_error, TR_ERROR_FORMAT, "the body is not valid JSON: line %d, column %d: %s", problem.line,
+                       problem.column, problem.text);
     if (json_is_object(json)) /* nobody asks for other values: their fields are missing */
         json_object_update(r->fields, json);
     json_decref(json);
-    return true;
+    return TR_OK;
 }
 
-static enum MHD_Result on_argument(void *argument, enum MHD_ValueKind kind, const char *key, size_t key_size,
-                                   const char *value, size_t size)
+/* Decodes a part of a query, and ends it with a NUL; returns its size. */
+static size_t decode(char *part)
 {
-    form *const f = argument;
-    (void)kind, (void)key_size;
-    f->problem = add_field(f->request->fields, key, value ? value : "", size);
-    return f->problem ? MHD_NO : MHD_YES;
+    for (char *c = part; (c = strchr(c, '+'));)
+        *c = ' ';
+    return MHD_http_unescape(part);
+}
+
+/* Adds the fields of a query, which it decodes in place. libmicrohttpd would take memory of the connection for each, and
+ * 0.9.75 does not answer when that is too little. */
+static const char *read_query(json_t *fields, char *query)
+{
+    const char *problem = NULL;
+    for (char *at = query, *next; !problem && *at; at = next) {
+        const size_t size = strcspn(at, "&");
+        next = at + size + (at[size] == '&');
+        at[size] = 0;
+        char *const equals = strchr(at, '=');
+        if (equals)
+            *equals = 0;
+        const size_t value_size = equals ? decode(equals + 1) : 0;
+        if (size) {
+            decode(at);
+            problem = add_field(fields, at, equals ? equals + 1 : "", value_size);
+        }
+    }
+    return problem;
 }
 
 /* "SCHEME KEY", with any of the schemes that interfaces use; else the header or field that they have. */
@@ -195,27 +200,48 @@ static const char *find_key(const request *r)
     return key && strlen(key) <= LONGEST_KEY ? key : NULL;
 }
 
-bool fields_read(exchange *x)
+bool fields_begin(exchange *x, char *query)
 {
     request *const r = &x->request;
-    form query = {.request = r};
+    const char *problem = NULL;
     r->fields = json_object();
-    if (!r->fields) {
+    if (!r->fields)
         answer_error(r, 503, "out of memory");
-        return false;
-    }
-    MHD_get_connection_values_n(x->connection->mhd, MHD_GET_ARGUMENT_KIND, on_argument, &query);
-    if (!query.problem && x->body.size && !is_json(x))
-        query.problem = read_form(x);
-    else if (!query.problem && x->body.size && !read_json(x))
-        return false;
-    if (query.problem) {
-        answer_error(r, 400, "%s", query.problem);
-        return false;
-    }
-    tr_buffer_free(&x->body);
+    else if (query && (problem = read_query(r->fields, query)))
+        answer_error(r, 400, "%s", problem);
     r->key = find_key(r);
+    return r->fields && !problem;
+}
+
+bool fields_may_parse(exchange *x)
+{
+    request *const r = &x->request;
+    x->json = is_json(x);
+    if (x->json && x->values.count > MOST_VALUES) {
+        answer_error(r, 400, "the body has more than %d values", MOST_VALUES);
+        return false;
+    }
+    if (x->json && !exchange_charge(x, (x->values.count + 1) * VALUE_BYTES)) {
+        answer_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+        answer_error(r, 503, "too much is being asked at this moment");
+        return false;
+    }
     return true;
+}
+
+void fields_parse(exchange *x)
+{
+    x->parse_error.status = !x->body.size ? TR_OK : x->json ? read_json(x) : read_form(x);
+    tr_buffer_free(&x->body);
+}
+
+bool fields_end(exchange *x)
+{
+    request *const r = &x->request;
+    r->key = find_key(r); /* the body may have replaced the field of the query */
+    if (x->parse_error.status != TR_OK)
+        answer_error(r, 400, "%s", x->parse_error.message);
+    return x->parse_error.status == TR_OK;
 }
 
 void fields_free(request *r)

@@ -29,7 +29,9 @@ enum {
     BODY_SECONDS = 120,           /* from the first byte of a request to the last */
     ACCEPTED = 64,                /* connections at once, before others get their turn */
     MIB = 1 << 20,
-    BODIES = 16, /* what all requests together hold, in bodies of the largest size */
+    BODIES = 16,      /* what all requests together hold, in bodies of the largest size */
+    KEYLESS = 4,      /* the part of it that those without a key in the headers hold: one of so many */
+    SMALL = 64 << 10, /* bytes of a body that is read and parsed at once */
 };
 
 static const route *const tables[] = {attention_routes, deepl_routes,          documents_routes, extensions_routes,
@@ -44,6 +46,7 @@ struct http {
     size_t own_port_count;
     exchange *exchanges;
     uint64_t charged;        /* bytes that all requests hold */
+    uint64_t keyless;        /* of them, those of requests whose key must be in the body, if they have one */
     loop_timer rest;         /* until there may be descriptors again */
     bool listening, resumed; /* resumed: libmicrohttpd does not say itself that it has something to do */
 };
@@ -110,8 +113,10 @@ static void on_connection(void *argument, struct MHD_Connection *mhd, void **con
     http *const h = argument;
     connection *c = *connection_of;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-        if (c)
+        if (c) {
             loop_unwatch(h->server->loop, c->socket);
+            free(c->query);
+        }
         free(c);
         return;
     }
@@ -144,7 +149,9 @@ void exchange_resume(exchange *x)
 void exchange_cut(exchange *x)
 {
     void (*const left)(void *argument) = x->left;
-    if (x->gone)
+    if (x->parsing)
+        x->left_early = true;
+    if (x->parsing || x->gone)
         return;
     x->gone = true;
     x->left = NULL;
@@ -172,6 +179,14 @@ bool request_hold(request *r, void (*release)(void *argument), void *argument)
     return true;
 }
 
+static void uncharge(exchange *x)
+{
+    http *const h = x->connection->http;
+    h->charged -= x->charged;
+    h->keyless -= x->keyless ? x->charged : 0;
+    x->charged = 0;
+}
+
 static void free_exchange(exchange *x)
 {
     for (hold *h; (h = x->holds);) {
@@ -183,7 +198,7 @@ static void free_exchange(exchange *x)
     if (x->next)
         x->next->previous = x->previous;
     x->connection->http->open_requests--;
-    x->connection->http->charged -= x->charged;
+    uncharge(x);
     answer_free(x);
     fields_free(&x->request);
     tr_buffer_free(&x->body);
@@ -268,11 +283,21 @@ static uint64_t most_bytes(const http *h)
     return (uint64_t)BODIES * ((uint64_t)h->server->settings->upload_limit << 20);
 }
 
+/* Those who have shown no key leave room for those who have. */
+static bool has_room(const exchange *x, uint64_t bytes)
+{
+    const http *const h = x->connection->http;
+    const uint64_t most = most_bytes(h);
+    return bytes <= most && h->charged <= most - bytes && (!x->keyless || h->keyless + bytes <= most / KEYLESS);
+}
+
 bool exchange_charge(exchange *x, uint64_t bytes)
 {
-    if (bytes > most_bytes(x->connection->http) || x->connection->http->charged > most_bytes(x->connection->http) - bytes)
+    http *const h = x->connection->http;
+    if (!has_room(x, bytes))
         return false;
-    x->connection->http->charged += bytes;
+    h->charged += bytes;
+    h->keyless += x->keyless ? bytes : 0;
     x->charged += bytes;
     return true;
 }
@@ -293,6 +318,28 @@ static void refuse_method(exchange *x)
     answer_error(&x->request, 405, "%s %s: the methods are %s", x->method, x->path, allowed);
 }
 
+static void answer_too_large(exchange *x, uint64_t size)
+{
+    answer_error(&x->request, 413, "the body has %llu bytes, more than the %llu that are allowed", (unsigned long long)size,
+                 (unsigned long long)largest_body(x));
+}
+
+/* A key that is not valid, where the body is not small, and too many of them at once. Small bodies are read first, as some
+ * clients miss an answer that comes before they have sent all. */
+static void refuse_body(exchange *x, uint64_t size)
+{
+    request *const r = &x->request;
+    const bool small = size <= SMALL && !request_header(r, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    const bool known = keys_know(r->server->keys, r);
+    x->keyless = !known && !r->key;
+    if (!known && r->key && !small && !keys_allow(r->server->keys, r))
+        return;
+    if (!has_room(x, size)) {
+        answer_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+        answer_error(r, 503, "too much is being uploaded at this moment");
+    }
+}
+
 /* What makes its body superfluous. */
 static void refuse_early(exchange *x, bool known)
 {
@@ -311,12 +358,9 @@ static void refuse_early(exchange *x, bool known)
     else if (!r->route)
         answer_error(r, 404, "%s %s: there is no such address", x->method, x->path);
     else if (size > largest_body(x))
-        answer_error(r, 413, "the body has %llu bytes, more than the %llu that are allowed", (unsigned long long)size,
-                     (unsigned long long)largest_body(x));
-    else if (h->charged + size > most_bytes(h)) {
-        answer_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-        answer_error(r, 503, "too much is being uploaded at this moment");
-    }
+        answer_too_large(x, size);
+    else if (fields_begin(x, x->connection->query))
+        refuse_body(x, size);
 }
 
 static void answer_options(exchange *x)
@@ -365,29 +409,92 @@ static exchange *create_exchange(http *h, struct MHD_Connection *mhd, const char
         x->request.route = find_route(x->path, strcmp(method, "HEAD") == 0 ? "GET" : method, &part, &known);
     if (x->request.route)
         x->request.error = x->request.route->error;
-    if (x->request.route && part.data && !(x->part = strndup(part.data, part.size)))
+    if (c->starved || (x->request.route && part.data && !(x->part = strndup(part.data, part.size))))
         x->gone = true;
     else if (known && strcmp(method, "OPTIONS") == 0)
         answer_options(x);
     else
         refuse_early(x, known);
+    free(c->query);
+    c->query = NULL;
     return x;
+}
+
+/* An answer can be sent only after the body: what is too much of it is thrown away. False: all of it is far too much. */
+static bool drop_body(exchange *x, size_t size)
+{
+    tr_buffer_free(&x->body);
+    uncharge(x);
+    x->dropped += size;
+    return x->dropped <= largest_body(x);
 }
 
 static bool take_body(exchange *x, const char *data, size_t size)
 {
-    if (x->body.size + size > largest_body(x) || !exchange_charge(x, size) || !tr_buffer_append(&x->body, data, size))
+    if (tr_nanoseconds() - x->started > BODY_SECONDS * UINT64_C(1000000000))
         return false;
-    return tr_nanoseconds() - x->started < BODY_SECONDS * UINT64_C(1000000000);
+    if (x->dropped || x->body.size + size > largest_body(x))
+        return drop_body(x, size);
+    fields_count(&x->values, data, size);
+    return exchange_charge(x, size) && tr_buffer_append(&x->body, data, size);
 }
 
 static void handle(exchange *x)
 {
     request *const r = &x->request;
-    x->handled = true;
-    if (fields_read(x) && keys_allow(r->server->keys, r))
+    if (fields_end(x) && keys_allow(r->server->keys, r)) {
+        x->connection->http->keyless -= x->keyless ? x->charged : 0;
+        x->keyless = false;
         r->route->handle(r);
-    tr_buffer_free(&x->body);
+    }
+}
+
+static void parse(void *argument)
+{
+    fields_parse(argument);
+}
+
+static void parsed(void *argument)
+{
+    exchange *const x = argument;
+    x->parsing = false;
+    if (x->left_early)
+        exchange_cut(x);
+    else
+        handle(x);
+}
+
+/* The body is complete. */
+static void begin_handling(exchange *x)
+{
+    x->handled = true;
+    if (x->dropped)
+        answer_too_large(x, largest_body(x) + x->dropped);
+    if (x->dropped || !fields_may_parse(x))
+        return;
+    x->parsing = x->body.size > SMALL && loop_work(x->request.server->loop, parse, parsed, x);
+    if (!x->parsing) {
+        fields_parse(x);
+        handle(x);
+    }
+}
+
+/* Takes the query away from libmicrohttpd before that splits it. The text that it passes is its own copy, which it is about
+ * to change. */
+static void *take_query(void *argument, const char *uri, struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *const info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    connection *const c = info ? info->socket_context : NULL;
+    char *const query = strchr(uri, '?');
+    (void)argument;
+    if (!c)
+        return NULL;
+    free(c->query);
+    c->query = query ? strdup(query + 1) : NULL;
+    c->starved = query && !c->query;
+    if (query)
+        query[1] = 0;
+    return NULL;
 }
 
 /* Called with the headers, with each part of the body, when that is complete, and when the request is resumed. */
@@ -411,7 +518,7 @@ static enum MHD_Result on_request(void *argument, struct MHD_Connection *mhd, co
         return good ? MHD_YES : MHD_NO;
     }
     if (!x->handled)
-        handle(x);
+        begin_handling(x);
     if (!x->response && x->connection->left)
         exchange_cut(x);
     if (x->gone)
@@ -551,11 +658,11 @@ http *http_create(server *s, const int *sockets, size_t count, tr_error *error)
     h->socket_count = count;
     h->listening = true;
     find_own_ports(h);
-    h->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, on_request, h,
-                         MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
-                         most_connections(), MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
+    h->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
+                                 on_request, h, MHD_OPTION_URI_LOG_CALLBACK, take_query, h, MHD_OPTION_NOTIFY_COMPLETED,
+                                 on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
+                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
+                                 most_connections(), MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
     const union MHD_DaemonInfo *const info = h->daemon ? MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     good = info && loop_watch(s->loop, info->epoll_fd, false, run_daemon, h);
     for (size_t i = 0; good && i < count; i++)
@@ -584,7 +691,7 @@ void http_give_up(http *h)
     for (exchange *x = h->exchanges, *next; x; x = next) {
         next = x->next;
         void (*const left)(void *argument) = x->left;
-        if (!x->suspended)
+        if (!x->suspended || x->parsing)
             continue;
         x->left = NULL;
         if (left)
@@ -603,6 +710,7 @@ void http_free(http *h)
     if (!h)
         return;
     http_stop_listening(h);
+    loop_end_work(h->server->loop); /* some parses a body */
     loop_before_wait(h->server->loop, NULL, NULL);
     if (h->daemon) {
         for (exchange *x = h->exchanges; x; x = x->next)

@@ -291,11 +291,15 @@ static bool answer_slower(request *r, const char *what, double limit, unsigned s
     return false;
 }
 
+bool keys_know(const keys *k, const request *r)
+{
+    return !keys_required(k) || r->route->flags & ROUTE_OPEN || key_of(k, r);
+}
+
 bool keys_allow(keys *k, request *r)
 {
-    const api_key *key = key_of(k, r);
-    const user u = user_of(k, r, key);
-    const bool refused = keys_required(k) && !key && !(r->route->flags & ROUTE_OPEN);
+    const bool refused = !keys_know(k, r);
+    const user u = user_of(k, r, key_of(k, r));
     if (refused || !(r->route->flags & ROUTE_FREE)) { /* who guesses keys is counted, too */
         const unsigned seconds = take(k, &u, REQUESTS, 1);
         if (seconds)

@@ -12,6 +12,8 @@ void keys_free(keys *k);
 tr_status keys_reload(keys *k, tr_error *error);
 bool keys_required(const keys *k);
 
+/* Whether the request has a valid key, or needs none. */
+bool keys_know(const keys *k, const request *r);
 /* Whether the request may go on: it has a valid key where one is needed, and its key or address has not used up its rate
  * (--rate-limit). If not, it has been answered: 403, or 429 with Retry-After. */
 bool keys_allow(keys *k, request *r);

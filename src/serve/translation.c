@@ -9,13 +9,15 @@
 #include "serve/cache.h"
 #include "serve/keys.h"
 #include "serve/languages.h"
+#include "serve/loop.h"
 #include "serve/metrics.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/utf8.h"
 
 enum {
-    LONG_REQUEST = 2000, /* characters: it waits for shorter ones */
+    LONG_REQUEST = 2000,  /* characters: it waits for shorter ones */
+    LARGE_HTML = 4 << 10, /* bytes that are read and written in another thread */
     MOST_ALTERNATIVES = 16,
     MILLISECOND = 1000000, /* in nanoseconds */
 };
@@ -38,6 +40,7 @@ typedef struct item {
     int confidence;
     way way;
     int step;              /* of the way */
+    tr_error error;        /* of work in another thread, which uses document and pieces alone while it runs */
     bool waits;            /* for a model to open, or for the events of a ticket */
     tr_ticket ticket;      /* 0: none */
     tr_document *document; /* NULL: plain text */
@@ -269,48 +272,80 @@ static bool collect_alternatives(item *it)
     return good;
 }
 
-static bool write_document(item *it)
+static tr_status write_document(item *it, tr_error *error)
 {
-    tr_error error;
-    for (size_t i = 0; i < it->piece_count; i++) {
+    tr_status status = TR_OK;
+    for (size_t i = 0; status == TR_OK && i < it->piece_count; i++) {
         const piece *const p = &it->pieces[i];
         it->flags |= p->flags;
-        if (tr_document_set(it->document, i, p->data, p->size, p->flags, &error)) {
-            fail_job(it->job, &error);
-            return false;
-        }
+        status = tr_document_set(it->document, i, p->data, p->size, p->flags, error);
     }
-    if (tr_document_bytes(it->document, &it->result, &it->result_size, &error)) {
-        fail_job(it->job, &error);
+    if (status == TR_OK)
+        status = tr_document_bytes(it->document, &it->result, &it->result_size, error);
+    char *const ended = status == TR_OK ? realloc(it->result, it->result_size + 1) : NULL;
+    if (!ended)
+        return status == TR_OK ? tr_fail(error, TR_ERROR_MEMORY, "out of memory") : status;
+    it->result = ended;
+    ended[it->result_size] = 0;
+    return TR_OK;
+}
+
+static void write_in_thread(void *argument)
+{
+    item *const it = argument;
+    it->error.status = write_document(it, &it->error);
+}
+
+static void finish_item(item *it)
+{
+    free_pieces(it);
+    if (collect_alternatives(it))
+        end_item(it);
+    else
+        fail_memory(it->job);
+}
+
+static void on_written(void *argument)
+{
+    item *const it = argument;
+    job *const j = it->job;
+    j->waiting--;
+    if (j->request && it->error.status != TR_OK)
+        fail_job(j, &it->error);
+    else if (j->request)
+        finish_item(it);
+    drop_job(j);
+}
+
+/* In another thread, if the item has much HTML; false: at once, in the loop. The job waits for done. */
+static bool work_apart(item *it, loop_call *run, loop_call *done)
+{
+    if (!it->job->options.html || it->size < LARGE_HTML)
         return false;
-    }
-    char *const ended = realloc(it->result, it->result_size + 1);
-    if (ended) {
-        it->result = ended;
-        ended[it->result_size] = 0;
-    }
-    return ended != NULL;
+    tr_fail(&it->error, TR_ERROR_CANCELLED, "the server ends"); /* if it is not run */
+    if (!loop_work(it->job->request->server->loop, run, done, it))
+        return false;
+    it->job->waiting++;
+    return true;
 }
 
 /* All pieces have gone through all steps. */
 static void complete_item(item *it)
 {
-    bool good = true;
-    if (it->document) {
-        good = write_document(it);
-        if (!it->job->request)
-            return;
-    } else {
+    if (it->document && work_apart(it, write_in_thread, on_written))
+        return;
+    tr_error error;
+    if (it->document && write_document(it, &error) != TR_OK) {
+        fail_job(it->job, &error);
+        return;
+    }
+    if (!it->document) {
         it->result = it->pieces[0].data;
         it->result_size = it->pieces[0].size;
         it->flags = it->pieces[0].flags;
         it->pieces[0].data = NULL;
     }
-    free_pieces(it);
-    if (good && collect_alternatives(it))
-        end_item(it);
-    else
-        fail_memory(it->job);
+    finish_item(it);
 }
 
 /* ----------------------------------------------------------------------------------------------------------------- steps */
@@ -500,6 +535,32 @@ static tr_status read_pieces(item *it, tr_error *error)
     return status;
 }
 
+static void read_in_thread(void *argument)
+{
+    item *const it = argument;
+    it->error.status = read_pieces(it, &it->error);
+}
+
+static void begin_pieces(item *it)
+{
+    if (it->piece_count)
+        begin_step(it);
+    else
+        complete_item(it);
+}
+
+static void on_read(void *argument)
+{
+    item *const it = argument;
+    job *const j = it->job;
+    j->waiting--;
+    if (j->request && it->error.status != TR_OK)
+        fail_job(j, &it->error);
+    else if (j->request)
+        begin_pieces(it);
+    drop_job(j);
+}
+
 /* Detects the language of a text; of HTML without its tags. */
 static tr_status detect_source(item *it, tr_error *error)
 {
@@ -578,14 +639,14 @@ static void begin_item(item *it)
         end_item(it);
         return;
     }
+    if (status == TR_OK && work_apart(it, read_in_thread, on_read))
+        return;
     if (status == TR_OK)
         status = read_pieces(it, &error);
-    if (status != TR_OK)
-        fail_job(j, &error);
-    else if (it->piece_count)
-        begin_step(it);
+    if (status == TR_OK)
+        begin_pieces(it);
     else
-        complete_item(it);
+        fail_job(j, &error);
 }
 
 /* Copies what the job outlives. */

@@ -1,6 +1,7 @@
 """What clients do wrong or leave undone: the right status, and other clients unharmed."""
 import json
 import re
+import select
 import signal
 import socket
 import threading
@@ -89,14 +90,49 @@ class Requests(ServeTest):
         self.assertNotIn(b"200 OK", self.raw(request(length=-1)))
         self.assertNotIn(b"200 OK", self.raw(request(length="99999999999999999999999999")))
         chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
+        head = b"POST /translate HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+        self.assertIn(b" 413 ", self.raw(head + 3 * chunk + b"0\r\n\r\n").split(b"\r\n")[0])
         c = self.server.socket()
-        with c:  # without a length it ends when it is too long
-            c.sendall(b"POST /translate HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        with c:  # one that does not end is not read for ever
+            c.sendall(head)
             with self.assertRaises((BrokenPipeError, ConnectionResetError)):
                 for _ in range(100):
                     c.sendall(chunk)
                     time.sleep(0.01)
         self.still_serves()
+
+    def test_many_fields_in_the_address(self):
+        path = "/language/translate/v2/languages?" + "&".join(["a=1", "b"] * 900)
+        answer = self.server.get(path + "&target=z%68+")  # which libmicrohttpd alone has no room for
+        self.assertEqual(answer.status, 400, answer)
+        self.assertIn("'zh '", answer.json["error"]["message"])
+        self.assertEqual(self.server.get(path + "&target=zh").json["data"]["languages"][0]["name"], "中文(简体)")
+        for query in ("", "&", "=", "&&=&", "%", "a=%00", "%00", "a%", "+", "q=" + "x" * 9000):
+            self.assertEqual(self.server.get("/health?" + query).status, 200, query)
+
+    def test_large_bodies_stop_nobody(self):
+        entries = "".join(f"词{i}\tword{i}\n" for i in range(100000))
+        glossary = json.dumps({"name": "x", "source_lang": "zh", "target_lang": "en", "entries": entries,
+                               "entries_format": "tsv"}).encode()
+        html = json.dumps({"q": "<p>1<br>2</p>\n" * 4000, "source": "zh", "target": "en", "format": "html"}).encode()
+
+        def share(path, body):
+            """What part of the time until the answer another client waits for its own."""
+            longest, health = 0, self.server.connect()
+            with self.server.socket() as c:
+                c.sendall(request(body, path))
+                sent = time.monotonic()
+                while not select.select([c], [], [], 0)[0]:
+                    asked = time.monotonic()
+                    self.assertEqual(self.server.ask("GET", "/health", connection=health).status, 200)
+                    longest = max(longest, time.monotonic() - asked)
+                taken = time.monotonic() - sent
+                self.assertIn(c.recv(100)[9:12], (b"200", b"201", b"456"))
+            health.close()
+            return longest / taken
+
+        for path, body in (("/v2/glossaries", glossary), ("/translate", html)):
+            self.assertTrue(any(share(path, body) < 0.4 for _ in range(10)), path)
 
     def test_many_values(self):
         for body in (b'{"q":[' + b"{}," * 200000 + b"{}]}", b"[" + b"0," * 200000 + b"0]"):

@@ -1,4 +1,5 @@
 """How the server is run: by a service manager, with few rights, and with limits for its clients."""
+import contextlib
 import importlib.util
 import os
 import pathlib
@@ -119,6 +120,28 @@ class Confined(ServeTest):
         server.signal(signal.SIGHUP)
         self.eventually(lambda: server.get("/metrics").body.count(b'translate_model_open{model="zh-en.gguf"}') == 1)
         self.assertEqual(server.post("/translate", q="再见", source="zh", target="en").status, 200)
+
+    def test_keys_come_before_bodies(self):
+        keys = self.folder() / "keys"
+        keys.write_text("right\n")
+        keys.chmod(0o600)
+        server = self.start("--api-keys", keys, "--upload-limit", "1")
+        large = b"POST /translate_file%s HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n%s\r\n"
+        for query, header in ((b"?api_key=wrong", b""), (b"", b"Authorization: Bearer wrong\r\n")):
+            with server.socket() as c:
+                c.sendall(large % (query, header))
+                self.assertEqual(c.recv(100)[9:12], b"403")
+        waiting = [server.socket() for _ in range(20)]  # their keys may be in the bodies
+        for c in waiting:
+            with contextlib.suppress(OSError):
+                c.sendall(large % (b"", b"") + bytes(900000))
+        answer = server.upload("/translate_file", "a.txt", "你好".encode() + b" " * 900000, source="zh", target="en",
+                               headers={"Authorization": "Bearer right"})
+        self.assertEqual(answer.status, 200, answer)
+        for c in waiting:
+            c.close()
+        self.eventually(lambda: server.upload("/translate_file", "a.txt", b" " * 900000, source="zh", target="en",
+                                              api_key="right").status == 200)
 
     def test_keys_may_be_replaced(self):
         folder = self.folder()
