@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "serve/loop.h"
 #include "util/folder.h"
 #include "util/utf8.h"
 
@@ -24,8 +25,16 @@ typedef struct named_list {
 } named_list;
 
 struct glossaries {
+    loop *loop;
     const char *folder; /* NULL: none */
     named_list files;
+    /* Of the thread that reads the folder again. */
+    named_list read;
+    tr_error error;
+    bool reading, again; /* again: the folder has changed since it began */
+    void (*done)(void *argument, const tr_error *error);
+    void *done_argument;
+
     glossary *first, **end; /* of clients, the oldest first */
     size_t count, bytes;    /* bytes: of their dictionaries */
 };
@@ -85,14 +94,49 @@ static tr_status open_files(named_list *list, const char *folder, tr_error *erro
     return status;
 }
 
-tr_status glossaries_reload(glossaries *g, tr_error *error)
+static void read_folder(void *argument)
 {
-    named_list list = {0};
-    const tr_status status = g->folder ? open_files(&list, g->folder, error) : TR_OK;
-    free_files(status == TR_OK ? &g->files : &list);
-    if (status == TR_OK)
-        g->files = list;
-    return status;
+    glossaries *const g = argument;
+    g->error.status = g->folder ? open_files(&g->read, g->folder, &g->error) : TR_OK;
+}
+
+static void take_read(glossaries *g)
+{
+    free_files(g->error.status == TR_OK ? &g->files : &g->read);
+    if (g->error.status == TR_OK)
+        g->files = g->read;
+    g->read = (named_list){0};
+}
+
+static void on_read(void *argument)
+{
+    glossaries *const g = argument;
+    take_read(g);
+    g->reading = false;
+    if (g->again)
+        glossaries_reload(g, g->done, g->done_argument);
+    else
+        g->done(g->done_argument, g->error.status == TR_OK ? NULL : &g->error);
+}
+
+void glossaries_reload(glossaries *g, void (*done)(void *argument, const tr_error *error), void *argument)
+{
+    g->again = g->reading;
+    if (g->reading)
+        return;
+    g->done = done;
+    g->done_argument = argument;
+    g->reading = true;
+    tr_fail(&g->error, TR_ERROR_CANCELLED, "the server ends"); /* if it is not run */
+    if (!loop_work(g->loop, read_folder, on_read, g)) {
+        tr_fail_memory(&g->error, "glossaries");
+        on_read(g);
+    }
+}
+
+size_t glossaries_count(const glossaries *g)
+{
+    return g->files.count;
 }
 
 glossaries *glossaries_create(const server *s, tr_error *error)
@@ -102,9 +146,13 @@ glossaries *glossaries_create(const server *s, tr_error *error)
         tr_fail_memory(error, "glossaries");
         return NULL;
     }
+    g->loop = s->loop;
     g->folder = s->settings->glossaries;
     g->end = &g->first;
-    if (glossaries_reload(g, error) != TR_OK) {
+    read_folder(g);
+    take_read(g);
+    if (g->error.status != TR_OK) {
+        *error = g->error;
         glossaries_free(g);
         return NULL;
     }

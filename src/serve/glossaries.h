@@ -9,7 +9,10 @@
 
 glossaries *glossaries_create(const server *s, tr_error *error);
 void glossaries_free(glossaries *g);
-tr_status glossaries_reload(glossaries *g, tr_error *error); /* those of the folder; a failure keeps the old ones */
+/* Reads those of the folder again, in another thread, then calls done(argument, error) in the loop; an error keeps the old
+ * ones. If it is called again before that, done is called once. */
+void glossaries_reload(glossaries *g, void (*done)(void *argument, const tr_error *error), void *argument);
+size_t glossaries_count(const glossaries *g); /* of the folder */
 
 /* The dictionary for a pair of languages of the glossary with an id: a client's, or the name of a file, which counts for
  * every pair. The caller releases it. NULL: there is none that the request may use. */

@@ -227,6 +227,11 @@ void keys_free(keys *k)
     free(k);
 }
 
+size_t keys_count(const keys *k)
+{
+    return k->count;
+}
+
 bool keys_required(const keys *k)
 {
     return k->settings->api_keys != NULL;

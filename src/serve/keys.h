@@ -11,6 +11,7 @@ void keys_free(keys *k);
 /* Reads the file again; what was used stays counted. A failure keeps the old keys. */
 tr_status keys_reload(keys *k, tr_error *error);
 bool keys_required(const keys *k);
+size_t keys_count(const keys *k);
 
 /* Whether the request has a valid key, or needs none. */
 bool keys_know(const keys *k, const request *r);

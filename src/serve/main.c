@@ -197,6 +197,21 @@ static void tell_ready(running *run)
     service_ready(&run->service, status);
 }
 
+/* All has been read again; error: of the glossaries, which come last. */
+static void on_read_again(void *argument, const tr_error *error)
+{
+    running *const run = argument;
+    const server *const s = &run->server;
+    if (s->stopping)
+        return;
+    if (error)
+        cli_warn(s->settings, "%s", error->message);
+    if (!s->settings->quiet)
+        cli_note("read again: models: %zu, keys: %zu, glossaries: %zu", models_count(s->models), keys_count(s->keys),
+                 glossaries_count(s->glossaries));
+    tell_ready(run);
+}
+
 static void read_again(running *run)
 {
     const server *const s = &run->server;
@@ -206,9 +221,7 @@ static void read_again(running *run)
         cli_warn(s->settings, "%s", error.message);
     if (keys_reload(s->keys, &error))
         cli_warn(s->settings, "%s", error.message);
-    if (glossaries_reload(s->glossaries, &error))
-        cli_warn(s->settings, "%s", error.message);
-    tell_ready(run);
+    glossaries_reload(s->glossaries, on_read_again, run);
 }
 
 static void on_signal(void *argument)

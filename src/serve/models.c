@@ -131,6 +131,11 @@ tr_status models_reload(models *m, tr_error *error)
     return TR_OK;
 }
 
+size_t models_count(const models *m)
+{
+    return m->content.count;
+}
+
 models *models_create(server *s, tr_error *error)
 {
     models *m = calloc(1, sizeof *m);

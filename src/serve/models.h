@@ -21,6 +21,7 @@ void models_free(models *m); /* after models_end, when nobody uses a model any m
 /* Reads the folder again. The models in use serve until their texts are done. A folder without models is an error, which
  * keeps the old ones. */
 tr_status models_reload(models *m, tr_error *error);
+size_t models_count(const models *m);
 
 /* The languages, in the spelling of languages.h: an array of codes, which the caller borrows. */
 const json_t *models_sources(const models *m);

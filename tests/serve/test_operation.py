@@ -3,11 +3,13 @@ import contextlib
 import importlib.util
 import os
 import pathlib
+import select
 import shutil
 import signal
 import socket
 import sys
 import textwrap
+import time
 
 import support
 from support import ServeTest, environment
@@ -121,6 +123,35 @@ class Confined(ServeTest):
         self.eventually(lambda: server.get("/metrics").body.count(b'translate_model_open{model="zh-en.gguf"}') == 1)
         self.assertEqual(server.post("/translate", q="再见", source="zh", target="en").status, 200)
 
+    def test_glossaries_are_read_aside(self):
+        folder = self.folder()
+        server = self.start("--glossaries", folder)
+        (folder / "new").write_text("".join(f"词{i}\tword{i}\n" for i in range(150000)))
+        os.replace(folder / "new", folder / "terms.tsv")
+
+        def share():
+            """What part of the time until all is read again another client waits for its answer."""
+            longest, health, asked = 0, server.connect(), time.monotonic()
+            began = asked
+            server.signal(signal.SIGHUP)
+            while not select.select([server.process.stderr], [], [], 0)[0]:
+                asked = time.monotonic()
+                self.assertEqual(server.ask("GET", "/health", connection=health).status, 200)
+                longest = max(longest, time.monotonic() - asked)
+            self.assertIn(b"read again: models: 1, keys: 0, glossaries: 1", server.process.stderr.readline())
+            health.close()
+            return longest / (time.monotonic() - began)
+
+        self.assertTrue(any(share() < 0.4 for _ in range(10)))
+        answer = server.post("/v1/translate", text="词7。", source="zh", target="en", glossary="terms")
+        self.assertIn("word7", answer.json["translations"][0]["text"])
+        (folder / "terms.tsv").write_text("a\n")
+        for _ in range(3):  # of which those that come while it reads count as one
+            server.signal(signal.SIGHUP)
+        self.assertIn(b"terms.tsv", server.process.stderr.readline())
+        answer = server.post("/v1/translate", text="词7。", source="zh", target="en", glossary="terms")
+        self.assertIn("word7", answer.json["translations"][0]["text"])
+
     def test_keys_come_before_bodies(self):
         keys = self.folder() / "keys"
         keys.write_text("right\n")
@@ -161,6 +192,7 @@ class Confined(ServeTest):
         server.signal(signal.SIGHUP)
         self.eventually(lambda: ask("second") == 200)
         self.assertEqual(ask("first"), 403)
+        self.assertEqual(server.process.stderr.readline(), b"translate: read again: models: 1, keys: 1, glossaries: 0\n")
         write("third\nsecret x\n")
         server.signal(signal.SIGHUP)
         said = server.process.stderr.readline()
