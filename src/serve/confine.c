@@ -60,13 +60,20 @@ static void add_with_links(places *p, const char *path, int depth)
     add_links(p, path, depth);
 }
 
+/* The folder of a path, in buffer; NULL: none was given, or it is too long. */
+static const char *folder_of(const char *path, char buffer[TR_PATH])
+{
+    return path && snprintf(buffer, TR_PATH, "%s", path) < TR_PATH ? dirname(buffer) : NULL;
+}
+
 /* With its folder, so that what replaces it can be read. */
 static void add_with_folder(places *p, const char *path)
 {
-    char folder[TR_PATH];
+    char buffer[TR_PATH];
+    const char *const folder = folder_of(path, buffer);
     add_place(p, path);
-    if (snprintf(folder, sizeof folder, "%s", path) < TR_PATH)
-        add_place(p, dirname(folder));
+    if (folder)
+        add_place(p, folder);
 }
 
 static tr_status add_all(places *p, const cli_settings *settings, tr_error *error)
@@ -95,9 +102,11 @@ static tr_status add_all(places *p, const cli_settings *settings, tr_error *erro
 tr_status serve_confine(const cli_settings *settings, tr_error *error)
 {
     places p = {.good = true};
+    char socket_folder[TR_PATH];
     tr_status status = add_all(&p, settings, error);
     if (status == TR_OK) {
-        const tr_sandbox_paths paths = {.readable = (const char *const *)p.paths};
+        const tr_sandbox_paths paths = {.readable = (const char *const *)p.paths,
+                                        .removes_in = folder_of(settings->unix_socket, socket_folder)};
         status = tr_sandbox_serve(&paths, error);
     }
     for (size_t i = 0; i < p.count; i++)

@@ -38,8 +38,9 @@ typedef struct running {
     loop_timer grace, look, alive;
     int listening[SOCKETS];
     size_t listening_count;
-    char socket_path[sizeof((struct sockaddr_un *)NULL)->sun_path]; /* to be removed; "": none */
-    char address[NI_MAXHOST + 64];                                  /* for the message */
+    const char *socket_path;       /* to be removed; NULL: none */
+    struct stat socket_file;       /* as it was made */
+    char address[NI_MAXHOST + 64]; /* for the message */
 } running;
 
 /* --------------------------------------------------------------------------------------------------------------- sockets */
@@ -94,8 +95,18 @@ static int listen_unix(running *run, const char *path)
         unlink(path);
     if (listen_at(run, (struct sockaddr *)&address, sizeof address) < 0)
         return cli_fail("--unix %s: %s", path, strerror(errno));
-    memcpy(run->socket_path, address.sun_path, sizeof run->socket_path);
+    if (lstat(path, &run->socket_file) == 0)
+        run->socket_path = path;
     return CLI_DONE;
+}
+
+/* Unless another server has put its own there since. */
+static void remove_socket(const running *run)
+{
+    struct stat now;
+    if (run->socket_path && lstat(run->socket_path, &now) == 0 && now.st_dev == run->socket_file.st_dev &&
+        now.st_ino == run->socket_file.st_ino)
+        unlink(run->socket_path);
 }
 
 /* A port that was given as 0 is the first socket's for all. */
@@ -286,8 +297,7 @@ static void destroy(running *run)
     metrics_free(s->metrics);
     tr_document_free(run->document);
     loop_free(s->loop);
-    if (*run->socket_path)
-        unlink(run->socket_path);
+    remove_socket(run);
     service_close(&run->service);
 }
 

@@ -87,6 +87,8 @@ static bool allow_all(int rules, const tr_sandbox_paths *paths, uint64_t known)
 {
     for (const char *const *p = paths->readable; *p; p++)
         allow(rules, *p, READ_FILE | READ_DIR);
+    if (paths->removes_in)
+        allow(rules, paths->removes_in, REMOVE_FILE);
     return !paths->writable || allow(rules, paths->writable, CHANGE & known);
 }
 

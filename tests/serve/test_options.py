@@ -100,7 +100,18 @@ class Options(ServeTest):
         self.refuses("--unix", path.parent / "file", "-m", support.MODEL, says="in use")
         self.assertEqual(path.parent.joinpath("file").read_text(), "kept")
         self.assertEqual(server.end(), 0)
-        self.assertEqual(self.start("--unix", path).get("/health").status, 200)  # also if the socket is still there
+        self.assertFalse(path.exists())
+        server = Server("--unix", path)
+        server.process.kill()
+        server.process.communicate()
+        self.assertTrue(path.exists())
+        server, left = Server("--unix", path), path.with_name("left")  # in its place
+        self.assertEqual(server.get("/health").status, 200)
+        path.rename(left)
+        other = self.start("--unix", path)
+        self.assertEqual(server.end(), 0)
+        self.assertEqual(other.get("/health").status, 200)
+        self.assertTrue(left.exists())
 
     @unittest.skipUnless(socket.has_ipv6 and os.path.exists("/proc/net/if_inet6"), "no IPv6")
     def test_ipv6(self):

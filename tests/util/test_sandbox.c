@@ -138,7 +138,7 @@ static unsigned possible(void)
 static tr_status confine(tr_error *error)
 {
     const char *const readable[] = {in_base("readable"), in_base("none"), "/usr", "/lib", "/lib64", NULL};
-    const tr_sandbox_paths paths = {readable, in_base("out")};
+    const tr_sandbox_paths paths = {.readable = readable, .writable = in_base("out")};
     return tr_sandbox_download(&paths, error);
 }
 
@@ -456,10 +456,28 @@ static int try_server(void)
     return faults;
 }
 
+static int try_server_folders(void)
+{
+    const char *const readable[] = {NULL};
+    const tr_sandbox_paths paths = {.readable = readable, .removes_in = in_base("empty")};
+    int faults = 0;
+    tr_error error;
+    EXPECT(0, put(in_base("empty/old")));
+    EXPECT(TR_OK, (int)tr_sandbox_serve(&paths, &error));
+    EXPECT(0, failed(unlink(in_base("empty/old"))));
+    if (possible() & FILES) {
+        EXPECT(EACCES, put(in_base("empty/new")));
+        EXPECT(EACCES, failed(rmdir(in_base("empty"))));
+        EXPECT(EACCES, failed(unlink(in_base("out/kept"))));
+    }
+    return faults;
+}
+
 static void test_server(void **unused)
 {
     (void)unused;
     in_child(try_server);
+    in_child(try_server_folders);
 }
 
 /* ----------------------------------------------------------------------------------------------------- a computation */
