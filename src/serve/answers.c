@@ -8,6 +8,7 @@
 #include "serve/exchange.h"
 #include "serve/loop.h"
 #include "serve/metrics.h"
+#include "serve/page.h"
 #include "util/clock.h"
 
 struct answer_header {
@@ -171,12 +172,14 @@ void answer_error(request *r, unsigned status, const char *format, ...)
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     tr_buffer clean = {0}; /* the message may have been cut inside a character, or name what a client sent */
-    json_t *const json = tr_utf8_clean(message, strlen(message), &clean) ? r->error(status, clean.data) : NULL;
-    tr_buffer_free(&clean);
-    if (answer_has_begun(r))
-        end_with_error(r, json);
+    const bool good = tr_utf8_clean(message, strlen(message), &clean);
+    if (good && r->route && r->route->flags & ROUTE_PAGE)
+        page_refuse(r, status, clean.data);
+    else if (answer_has_begun(r))
+        end_with_error(r, good ? r->error(status, clean.data) : NULL);
     else
-        answer_json(r, status, json);
+        answer_json(r, status, good ? r->error(status, clean.data) : NULL);
+    tr_buffer_free(&clean);
 }
 
 void answer_failure(request *r, const tr_error *error)

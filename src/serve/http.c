@@ -34,8 +34,9 @@ enum {
     SMALL = 64 << 10, /* bytes of a body that is read and parsed at once */
 };
 
-static const route *const tables[] = {attention_routes, deepl_routes,          documents_routes, extensions_routes,
-                                      google_routes,    libretranslate_routes, openapi_routes,   v1_routes};
+static const route *const tables[] = {attention_routes,  deepl_routes,  documents_routes,
+                                      extensions_routes, google_routes, libretranslate_routes,
+                                      openapi_routes,    page_routes,   v1_routes};
 
 struct http {
     server *server;

@@ -23,6 +23,7 @@ enum {
     ROUTE_OPEN = 1,   /* needs no key */
     ROUTE_FREE = 2,   /* does not count for limits of the rate */
     ROUTE_UPLOAD = 4, /* its body may be as large as --upload-limit */
+    ROUTE_PAGE = 8,   /* for people: errors come as page_refuse shows them */
 };
 
 /* A file that came with a multipart form. */

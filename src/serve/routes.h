@@ -11,6 +11,7 @@ extern const route google_routes[];
 extern const route deepl_routes[];
 extern const route libretranslate_routes[];
 extern const route openapi_routes[];
+extern const route page_routes[];
 extern const route v1_routes[];
 
 json_t *v1_error(unsigned status, const char *message); /* {"error": {"code", "message"}} */

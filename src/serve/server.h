@@ -17,6 +17,7 @@
  *   glossaries.c       glossaries of the folder and of clients; dictionary.c: one for a pair of languages
  *   files.c            documents that clients upload; file_run.c: their way through models and queues
  *   *_api.c            the interfaces: a table of routes each
+ *   page.c             the web page, of the files in page/
  *   metrics.c          counters
  *   service.c          systemd
  *   confine.c          the sandbox

@@ -338,15 +338,6 @@ static void list_languages(request *r)
     answer_json(r, 200, json_pack("{s: o}", "languages", list));
 }
 
-/* For people who open the server's address. */
-static void welcome(request *r)
-{
-    static const char text[] = "translate serve answers programs, such as\n\n"
-                               "    curl ADDRESS/translate -d q=你好 -d source=zh -d target=en\n\n"
-                               "GET /openapi.json describes its interfaces, GET /languages lists its languages.\n";
-    answer_bytes(r, 200, "text/plain; charset=utf-8", text, sizeof text - 1);
-}
-
 /* Whether requests are accepted: a proxy asks. */
 static void ready(request *r)
 {
@@ -359,8 +350,7 @@ static void ready(request *r)
 const route v1_routes[] = {
     {"POST", "/v1/translate", translate, v1_error, 0},
     {"GET", "/v1/models", list_models, v1_error, ROUTE_FREE},
-    {"GET", "/v1/languages", list_languages, v1_error, ROUTE_FREE},
-    {"GET", "/", welcome, v1_error, ROUTE_OPEN | ROUTE_FREE},
+    {"GET", "/v1/languages", list_languages, v1_error, ROUTE_OPEN | ROUTE_FREE},
     {"GET", "/ready", ready, v1_error, ROUTE_OPEN | ROUTE_FREE},
     {0},
 };

@@ -1,0 +1,3 @@
+export function init(app) {
+  void app;
+}
