@@ -646,6 +646,14 @@ typedef struct tr_span {
     size_t begin, end;
 } tr_span;
 
+/* The sentences of text i, "sentences" of them: the bytes of each in the text, without white space at its ends, and of its
+ * translation. A sentence that became nothing is empty. Spans count as in tr_results_source_spans. */
+TR_API const tr_span *tr_results_source_sentences(const tr_results *results, size_t i, size_t *count);
+TR_API const tr_span *tr_results_target_sentences(const tr_results *results, size_t i, size_t *count);
+/* "flags" of a sentence: those bits that are not of the whole text (TR_FLAG_INVALID_UTF8, TR_FLAG_REPEATED). -1 for another
+ * name, or if there is no such sentence. */
+TR_API int64_t tr_results_sentence_int(const tr_results *results, size_t i, size_t sentence, const char *name);
+
 /* One link of a word alignment: the target token translates the source token. */
 typedef struct tr_link {
     /* Token indexes. In the caller's source and the returned target, or in the source and target tokens of the

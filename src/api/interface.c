@@ -476,6 +476,26 @@ const tr_link *tr_results_links(const tr_results *results, size_t i, size_t h, s
     return give(alignment ? alignment->links : NULL, alignment ? alignment->count : 0, count);
 }
 
+const tr_span *tr_results_source_sentences(const tr_results *results, size_t i, size_t *count)
+{
+    const tr_result *text = text_at(results, i);
+    return give(text ? text->source_sentences : NULL, text ? (size_t)text->sentences : 0, count);
+}
+
+const tr_span *tr_results_target_sentences(const tr_results *results, size_t i, size_t *count)
+{
+    const tr_result *text = text_at(results, i);
+    return give(text ? text->target_sentences : NULL, text ? (size_t)text->sentences : 0, count);
+}
+
+int64_t tr_results_sentence_int(const tr_results *results, size_t i, size_t sentence, const char *name)
+{
+    const tr_result *text = text_at(results, i);
+    if (!text || !name || sentence >= (size_t)text->sentences || strcmp(name, "flags") != 0)
+        return -1;
+    return text->sentence_flags[sentence];
+}
+
 const tr_scored_token *tr_results_scored_tokens(const tr_results *results, size_t i, size_t *count)
 {
     const tr_result *text = text_at(results, i);

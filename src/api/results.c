@@ -71,6 +71,19 @@ static bool copy_hypotheses(const tr_result *from, tr_result *to)
     return good;
 }
 
+static bool copy_sentences(const tr_result *from, tr_result *to)
+{
+    const size_t count = (size_t)from->sentences;
+    void *source, *target = NULL, *flags = NULL;
+    const bool good = copy_array(from->source_sentences, count, sizeof(tr_span), &source) &&
+                      copy_array(from->target_sentences, count, sizeof(tr_span), &target) &&
+                      copy_array(from->sentence_flags, count, sizeof(unsigned), &flags);
+    to->source_sentences = source;
+    to->target_sentences = target;
+    to->sentence_flags = flags;
+    return good;
+}
+
 /* A copy of the result with NULL in place of all that it owns. */
 static tr_result without_arrays(const tr_result *from)
 {
@@ -80,6 +93,8 @@ static tr_result without_arrays(const tr_result *from)
     to.hypotheses = NULL;
     to.source = to.target = (tr_tokens){0};
     to.source_spans = to.target_spans = NULL;
+    to.source_sentences = to.target_sentences = NULL;
+    to.sentence_flags = NULL;
     to.alignment = (tr_alignment){0};
     return to;
 }
@@ -92,7 +107,7 @@ tr_status tr_result_copy(const tr_result *from, tr_result *to, tr_error *error)
                 copy_array(from->scored, from->scored_count, sizeof *from->scored, &scored);
     to->text = text;
     to->scored = scored;
-    good = good && copy_hypotheses(from, to) &&
+    good = good && copy_sentences(from, to) && copy_hypotheses(from, to) &&
            copy_tokens(&from->source, from->source_spans, &to->source, &to->source_spans) &&
            copy_tokens(&from->target, from->target_spans, &to->target, &to->target_spans) &&
            copy_links(&from->alignment, &to->alignment);
@@ -121,6 +136,9 @@ void tr_result_clear(tr_result *result)
     free(result->target.ids);
     free(result->source_spans);
     free(result->target_spans);
+    free(result->source_sentences);
+    free(result->target_sentences);
+    free(result->sentence_flags);
     free(result->alignment.links);
     *result = (tr_result){0};
 }
@@ -151,6 +169,7 @@ static size_t aligned_bytes(const tr_tokens *tokens, const tr_alignment *alignme
 static size_t result_bytes(const tr_result *result)
 {
     size_t bytes = result->size + 1 + result->scored_count * sizeof *result->scored;
+    bytes += (size_t)result->sentences * (2 * sizeof(tr_span) + sizeof *result->sentence_flags);
     bytes += aligned_bytes(&result->target, &result->alignment) + aligned_bytes(&result->source, &(tr_alignment){0});
     for (size_t i = 0; result->hypotheses && i < result->hypothesis_count; i++) {
         const tr_translation *h = &result->hypotheses[i];

@@ -76,8 +76,10 @@ static void settle_item(tr_round *r, tr_round_item *item, bool good)
     }
     item->chunk->again = &r->chunks[item->first];
     item->chunk->again_count = item->text.count;
-    for (size_t i = item->first; i < item->first + item->text.count; i++)
+    for (size_t i = item->first; i < item->first + item->text.count; i++) {
+        r->chunks[i]->sentence = item->chunk->sentence;
         r->chunks[i]->flagged = r->chunks[i]->check != TR_CHECK_RIGHT;
+    }
 }
 
 tr_status tr_round_finish(tr_round *r, tr_joiner *joiner, tr_round_item **again, size_t *again_count, tr_error *error)

@@ -273,18 +273,18 @@ static tr_status start_stream(tr_text_call *c, tr_error *error)
 
 /* -------------------------------------------------------------------------------------------------------------- results */
 
-/* The sentences of a text whose tokens came without text: an event for each, with its part of the translation. ends
+/* The sentences of a text whose tokens came without text: an event for each, with its part of the translation. places
  * [e->text.count]: memory. */
-static tr_status stream_parts(tr_text_call *c, const tr_call_text *e, size_t *ends, tr_error *error)
+static tr_status stream_parts(tr_text_call *c, const tr_call_text *e, tr_span *places, tr_error *error)
 {
     size_t begin = 0, at = 0;
-    tr_status status = tr_join_whole(&c->joiner, &e->text, e->chunks, ends, error);
+    tr_status status = tr_join_whole(&c->joiner, &e->text, e->chunks, places, error);
     for (size_t s = 0; s < e->planned && status == TR_OK; s++) {
         const tr_text_chunk *chunk = c->chunks[e->first + s];
         at += chunk->again ? chunk->again_count : 1;
         if (!chunk->request)
             continue;
-        const size_t end = at ? ends[at - 1] : 0;
+        const size_t end = at ? places[at - 1].end : 0;
         if (s >= e->first_checked) {
             const tr_request_origin *o = &c->origins[chunk->request - c->requests];
             const tr_token_event event = {.text = o->text,
@@ -307,11 +307,11 @@ static tr_status stream_checked(tr_text_call *c, size_t text, tr_error *error)
     const tr_call_text *e = &c->entries[text];
     if (e->first_checked == SIZE_MAX)
         return TR_OK;
-    size_t *ends = calloc(e->text.count + 1, sizeof *ends);
-    if (!ends)
+    tr_span *places = calloc(e->text.count + 1, sizeof *places);
+    if (!places)
         return tr_fail_memory(error, "translation");
-    const tr_status status = stream_parts(c, e, ends, error);
-    free(ends);
+    const tr_status status = stream_parts(c, e, places, error);
+    free(places);
     return status;
 }
 

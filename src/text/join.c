@@ -11,7 +11,7 @@ typedef struct joined_text {
     tr_joiner *joiner;
     const tr_text *text;
     tr_text_chunk *const *chunks; /* [text->count] */
-    size_t *ends;                 /* NULL, or [text->count] out: where each ends in the joined text */
+    tr_span *places;              /* NULL, or [text->count] out: the bytes of each in the joined text */
 } joined_text;
 
 void tr_joiner_free(tr_joiner *joiner)
@@ -347,15 +347,18 @@ static bool wants_space(const joined_text *j, size_t chunk, size_t at)
 /* Appends chunks first .. last (exclusive) with the text's white space before each, from *at on. */
 static tr_status append_chunks(const joined_text *j, size_t first, size_t last, size_t rank, size_t *at, tr_error *error)
 {
+    tr_buffer *out = &j->joiner->scratch;
     tr_status status = TR_OK;
     for (size_t s = first; status == TR_OK && s < last; s++) {
         const tr_text_chunk *chunk = j->chunks[s];
-        if (!tr_buffer_append(&j->joiner->scratch, j->text->data + *at, chunk->begin - *at))
+        if (!tr_buffer_append(out, j->text->data + *at, chunk->begin - *at))
             return tr_fail_memory(error, "translation");
-        status = append_chunk(j, s, rank, wants_space(j, s, *at), error);
+        const bool space = wants_space(j, s, *at);
+        const size_t begin = out->size;
+        status = append_chunk(j, s, rank, space, error);
         *at = chunk->end;
-        if (j->ends)
-            j->ends[s] = j->joiner->scratch.size;
+        if (j->places)
+            j->places[s] = (tr_span){begin + (space && out->size > begin), out->size};
     }
     return status;
 }
@@ -390,9 +393,10 @@ static tr_status join_text(const joined_text *j, size_t rank, tr_error *error)
     return tr_buffer_append(out, text->data + at, text->size - at) ? TR_OK : tr_fail_memory(error, "translation");
 }
 
-tr_status tr_join_whole(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, size_t *ends, tr_error *error)
+tr_status tr_join_whole(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, tr_span *places,
+                        tr_error *error)
 {
-    const joined_text j = {joiner, text, chunks, ends};
+    const joined_text j = {joiner, text, chunks, places};
     return join_text(&j, 0, error);
 }
 
@@ -618,52 +622,102 @@ static tr_status join_hypotheses(const joined_text *j, tr_result *result, tr_err
 
 /* --------------------------------------------------------------------------------------------------------------- result */
 
-/* Whether a text is probably wrong. */
-static bool is_doubtful(const joined_text *j)
+/* The tokens of a chunk's translation that the network chose, and their log-probabilities. */
+typedef struct confidence {
+    double sum;
+    size_t count;
+} confidence;
+
+static void add_confidence(const joined_text *j, const tr_text_chunk *chunk, confidence *to)
 {
-    double sum = 0;
-    size_t count = 0;
-    for (size_t s = 0; s < j->text->count; s++) {
-        const tr_request *request = j->chunks[s]->request;
-        if (!request)
-            continue;
-        const tr_hypothesis *h = hypothesis_of(j->chunks[s], 0);
-        const size_t given = (size_t)(j->joiner->given + request->prefix_length), tokens = h->count + h->finished;
-        sum += (double)h->log_probability;
-        count += tokens > given ? tokens - given : 0;
-    }
-    return count && sum < (double)j->joiner->doubtful_below * (double)count;
+    const tr_hypothesis *h = hypothesis_of(chunk, 0);
+    const size_t given = (size_t)(j->joiner->given + chunk->request->prefix_length), tokens = h->count + h->finished;
+    to->sum += (double)h->log_probability;
+    to->count += tokens > given ? tokens - given : 0;
+}
+
+/* Of a text or a sentence. */
+static unsigned doubt(const joined_text *j, const confidence *c)
+{
+    const double below = (double)j->joiner->doubtful_below;
+    return below < 0 && c->count && c->sum < below * (double)c->count ? TR_FLAG_DOUBTFUL : 0;
+}
+
+static unsigned flags_of(const tr_text_chunk *chunk)
+{
+    const tr_request *request = chunk->request;
+    unsigned flags = chunk->piece ? TR_FLAG_CUT : 0;
+    if (request)
+        flags |= request->looped ? TR_FLAG_LOOP : hypothesis_of(chunk, 0)->finished ? 0 : TR_FLAG_MAX_LENGTH;
+    return flags | (request && chunk->flagged ? TR_FLAG_NUMBER : 0);
 }
 
 static void count_result(const joined_text *j, tr_result *result)
 {
+    confidence all = {0};
     result->sentences = j->text->sentences;
     result->flags = j->text->flags;
     for (size_t s = 0; s < j->text->count; s++) {
-        const tr_request *request = j->chunks[s]->request;
-        result->source_tokens += j->chunks[s]->tokens;
-        if (!request)
+        const tr_text_chunk *chunk = j->chunks[s];
+        result->source_tokens += chunk->tokens;
+        result->flags |= flags_of(chunk);
+        if (!chunk->request)
             continue;
-        const tr_hypothesis *h = hypothesis_of(j->chunks[s], 0);
-        result->target_tokens += (int)h->count;
-        result->flags |= request->looped ? TR_FLAG_LOOP : h->finished ? 0 : TR_FLAG_MAX_LENGTH;
-        result->flags |= j->chunks[s]->flagged ? TR_FLAG_NUMBER : 0;
+        result->target_tokens += (int)hypothesis_of(chunk, 0)->count;
+        add_confidence(j, chunk, &all);
     }
-    if (j->joiner->doubtful_below < 0)
-        result->flags |= is_doubtful(j) ? TR_FLAG_DOUBTFUL : 0;
+    result->flags |= doubt(j, &all);
     result->flags |= j->text->passed && j->text->passed == j->text->sentences ? TR_FLAG_PASSED_THROUGH : 0;
+}
+
+/* Where the sentences are, from the places of the chunks in the translation. */
+static tr_status find_sentences(const joined_text *j, tr_result *result, tr_error *error)
+{
+    const size_t count = (size_t)j->text->sentences;
+    if (!count)
+        return TR_OK;
+    result->source_sentences = calloc(count, sizeof *result->source_sentences);
+    result->target_sentences = calloc(count, sizeof *result->target_sentences);
+    result->sentence_flags = calloc(count, sizeof *result->sentence_flags);
+    if (!result->source_sentences || !result->target_sentences || !result->sentence_flags)
+        return tr_fail_memory(error, "translation");
+    for (size_t i = 0, s = 0; i < count; i++) {
+        const size_t source = i ? result->source_sentences[i - 1].end : j->text->begin;
+        const size_t target = i ? result->target_sentences[i - 1].end : 0;
+        tr_span *const from = &result->source_sentences[i], *const to = &result->target_sentences[i];
+        confidence own = {0};
+        bool translated = false, any = false;
+        *from = (tr_span){source, source}; /* one without chunks */
+        *to = (tr_span){target, target};
+        for (; s < j->text->count && j->chunks[s]->sentence == (int)i; s++, any = true) {
+            const tr_text_chunk *chunk = j->chunks[s];
+            *from = (tr_span){any ? from->begin : chunk->begin, chunk->end};
+            *to = (tr_span){any ? to->begin : j->places[s].begin, j->places[s].end};
+            result->sentence_flags[i] |= flags_of(chunk);
+            translated = translated || chunk->request;
+            if (chunk->request)
+                add_confidence(j, chunk, &own);
+        }
+        result->sentence_flags[i] |= doubt(j, &own) | (translated ? 0 : TR_FLAG_PASSED_THROUGH);
+    }
+    return TR_OK;
 }
 
 tr_status tr_join(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, tr_result *result, tr_error *error)
 {
-    const joined_text j = {joiner, text, chunks, NULL};
+    joined_text j = {joiner, text, chunks, calloc(text->count + 1, sizeof *j.places)};
+    if (!j.places)
+        return tr_fail_memory(error, "translation");
     tr_status status = join_text(&j, 0, error);
     if (status == TR_OK)
         status = copy_text(joiner, &result->text, &result->size, error);
-    if (status != TR_OK)
-        return status;
-    count_result(&j, result);
-    if (joiner->scores)
+    if (status == TR_OK) {
+        count_result(&j, result);
+        status = find_sentences(&j, result, error);
+    }
+    free(j.places);
+    j.places = NULL;
+    if (status == TR_OK && joiner->scores)
         status = score_text(&j, result, error);
     if (status == TR_OK && joiner->align)
         status = link_source(&j, result, error);

@@ -30,8 +30,10 @@ void tr_joiner_free(tr_joiner *joiner);
 tr_status tr_join_front(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, size_t chunk, bool *space,
                         tr_error *error);
 
-/* Writes to joiner->scratch the whole translation, and to ends [text->count] where each chunk ends in it. TR_ERROR_MEMORY */
-tr_status tr_join_whole(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, size_t *ends, tr_error *error);
+/* Writes to joiner->scratch the whole translation, and to places [text->count] the bytes of each chunk in it.
+ * TR_ERROR_MEMORY */
+tr_status tr_join_whole(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, tr_span *places,
+                        tr_error *error);
 
 /* Checks the hypotheses of a chunk's request, if they are to be checked: sets check and kept.
  * TR_ERROR_MEMORY */

@@ -716,14 +716,16 @@ static tr_status plan_sentence(planner *p, tr_span sentence, span_list spans, tr
     } else if ((!has_letters(p, spans, sentence.begin, sentence.end) && !has_written(spans)) ||
                is_in_target(p, sentence.begin, sentence.end) || is_japanese(p, sentence.begin, sentence.end)) {
         text->passed++;
-        return add_plain(p, sentence.begin, sentence.end, TR_SPACING_TEXT, error);
+        status = add_plain(p, sentence.begin, sentence.end, TR_SPACING_TEXT, error);
     } else {
         status = add_protected(p, sentence, spans, limit, error);
     }
     if (p->cut)
         text->flags |= TR_FLAG_CUT;
-    for (size_t i = before; i < p->plan->count; i++)
+    for (size_t i = before; i < p->plan->count; i++) {
+        p->plan->chunks[i].sentence = text->sentences - 1;
         p->plan->chunks[i].piece = p->cut && p->plan->chunks[i].tokens;
+    }
     p->cut = false;
     return status;
 }

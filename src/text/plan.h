@@ -65,6 +65,7 @@ typedef struct tr_text_chunk {
     size_t ids;          /* index of its first id in tr_plan.ids */
     int length;          /* ids, with the tokens around the text's own */
     int tokens;          /* the text's own; 0: no token of the network (the bytes stay as they are) */
+    int sentence;        /* of the text, that it is of */
     bool piece;          /* of a sentence that was cut */
     tr_tokens prefix;    /* what its target begins with; not owned */
     tr_request *request; /* set by tr_requests_make; NULL: the chunk has no tokens */

@@ -313,6 +313,11 @@ typedef struct tr_result {
     /* TR_FLAG_... */
     unsigned flags;
 
+    /* [sentences], NULL if there are none: the bytes of each sentence in the caller's text and in text, and what of
+     * flags holds for it. With TR_FLAG_INVALID_UTF8 as source_spans. */
+    tr_span *source_sentences, *target_sentences;
+    unsigned *sentence_flags;
+
     /* With tr_translate_options.scores, otherwise 0: the log-probability of the translation, which is the sum
      * over its tokens, EOS included. */
     float score;

@@ -120,6 +120,53 @@ static void test_texts(void **state)
     tr_options_free(options);
 }
 
+/* What lies between the sentences is white space, on both sides, also when one is translated again (numbers), stays as it is
+ * (ASCII), is cut, or comes from the cache. */
+static void test_sentences(void **state)
+{
+    static const char text[] =
+        "  今天天气很好。你好。\n\n12:30\n  他在2019年买了37本书，花了1250元。请发邮件到a@example.org。";
+    static const char *const sources[] = {"今天天气很好。", "你好。", "12:30", "他在2019年买了37本书，花了1250元。",
+                                          "请发邮件到a@example.org。"};
+    char many[8192] = "", *const given[] = {(char *)text, many};
+    tr_options *const options = create_options();
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        strcat(many, "我们昨天晚上一起去看了一场电影，");
+    assert_int_equal(tr_options_set_int(options, "doubtful", 1, &error), TR_OK);
+    assert_int_equal(tr_options_set_float(options, "doubtful_below", -1e-6, &error), TR_OK);
+    for (int again = 0; again < 2; again++) {
+        tr_results *results;
+        size_t count, size, sources_count, at = 0;
+        assert_int_equal(tr_translate(context, (const char *const *)given, NULL, 2, options, &results, &error), TR_OK);
+        const tr_span *const from = tr_results_source_sentences(results, 0, &sources_count);
+        const tr_span *const to = tr_results_target_sentences(results, 0, &count);
+        const char *const translation = tr_results_text(results, 0, &size);
+        assert_true(count == 5 && sources_count == 5);
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(from[i].end - from[i].begin, strlen(sources[i]));
+            assert_memory_equal(text + from[i].begin, sources[i], strlen(sources[i]));
+            assert_int_equal(strspn(translation + at, " \n"), to[i].begin - at);
+            assert_true(to[i].begin < to[i].end && !strchr(" \n", translation[to[i].end - 1]));
+            at = to[i].end;
+            const int64_t flags = tr_results_sentence_int(results, 0, i, "flags");
+            assert_int_equal(flags & TR_FLAG_PASSED_THROUGH, i == 2 ? TR_FLAG_PASSED_THROUGH : 0);
+            assert_int_equal(flags & TR_FLAG_DOUBTFUL, i == 2 ? 0 : TR_FLAG_DOUBTFUL);
+        }
+        assert_int_equal(at, size);
+        assert_memory_equal(translation + to[2].begin, "12:30", 5);
+        assert_int_equal(tr_results_sentence_int(results, 0, 5, "flags"), -1);
+        assert_int_equal(tr_results_sentence_int(results, 0, 0, "tokens"), -1);
+        assert_int_equal(tr_results_sentence_int(results, 1, 0, "flags") & TR_FLAG_CUT, TR_FLAG_CUT);
+        assert_int_equal(tr_results_source_sentences(results, 1, &count)->end, strlen(many));
+        assert_int_equal(count, 1);
+        assert_null(tr_results_source_sentences(results, 2, &count));
+        assert_int_equal(count, 0);
+        tr_results_free(results);
+    }
+    tr_options_free(options);
+}
+
 static int count_results(void *argument, size_t first, const tr_results *results, size_t count)
 {
     size_t *seen = argument;
@@ -213,8 +260,9 @@ static void test_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),    cmocka_unit_test(test_refused), cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_callback), cmocka_unit_test(test_tokens),  cmocka_unit_test(test_model),
+        cmocka_unit_test(test_names),     cmocka_unit_test(test_refused),  cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_sentences), cmocka_unit_test(test_callback), cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_model),
     };
     if (tr_model_open(TR_MODEL, NULL, &model, &error) != TR_OK ||
         tr_context_create(model, NULL, &context, &error) != TR_OK) {
