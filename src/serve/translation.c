@@ -451,6 +451,8 @@ static tr_status set_options(const item *it, tr_options *o, tr_error *error)
         status = tr_options_set_int(o, "alternatives", last, error);
     if (status == TR_OK && wanted->alternatives && !wanted->html)
         status = tr_options_set_int(o, "n_best", last ? wanted->alternatives + 1 : 1, error);
+    if (status == TR_OK && wanted->prefix)
+        status = tr_options_set_strings(o, "prefixes", &wanted->prefix, last, error);
     tr_options_set_glossary(o, wanted->glossary ? wanted->glossary->glossary : NULL);
     return status;
 }

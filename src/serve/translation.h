@@ -13,6 +13,7 @@ typedef struct translation_options {
     bool html;
     int alternatives;     /* further translations of each text; 0: none */
     dictionary *glossary; /* NULL: none; held as long as it is needed */
+    const char *prefix;   /* that the translation of the only text begins with; NULL: none; the request's */
     bool bulk;            /* waits for others; set for long requests, too */
     int deadline;         /* milliseconds; 0: the server's --timeout */
     /* Options of the library besides, such as align or beam; taken, and freed at the end. NULL: none. */

@@ -117,43 +117,72 @@ static uint32_t *count_characters(const char *data, size_t size)
     return counts;
 }
 
+/* A text whose places are told in bytes and in characters. */
 typedef struct side {
-    const tr_span *spans;
-    size_t count, size;
+    size_t size;
     uint32_t *characters;
 } side;
 
-static json_t *place_of(const side *s, int32_t token)
+/* NULL: there is none. */
+static json_t *place_of(const side *s, const tr_span *spans, size_t count, int64_t index)
 {
-    if (token < 0 || (size_t)token >= s->count || s->spans[token].end > s->size)
+    if (index < 0 || (size_t)index >= count || spans[index].end > s->size)
         return NULL;
-    const tr_span span = s->spans[token];
+    const tr_span span = spans[index];
     return json_pack("{s: [I, I], s: [I, I]}", "bytes", (json_int_t)span.begin, (json_int_t)span.end, "characters",
                      (json_int_t)s->characters[span.begin], (json_int_t)s->characters[span.end]);
 }
 
+/* Appends both places and what else is known of them; nothing if a place is missing. All are taken. */
+static void append_places(json_t *list, json_t *source, json_t *target, const char *name, json_t *more)
+{
+    if (source && target)
+        json_array_append_new(list, json_pack("{s: O, s: O, s: O}", "source", source, "target", target, name, more));
+    json_decref(source);
+    json_decref(target);
+    json_decref(more);
+}
+
 /* Links between the places of both texts. */
-static json_t *alignment_of(const translated *t, const source_text *from)
+static json_t *alignment_of(const tr_results *results, const side *source, const side *target)
+{
+    size_t count, sources, targets;
+    const tr_link *const links = tr_results_links(results, 0, 0, &count);
+    const tr_span *const from = tr_results_source_spans(results, 0, &sources);
+    const tr_span *const to = tr_results_target_spans(results, 0, 0, &targets);
+    json_t *const list = json_array();
+    for (size_t i = 0; i < count; i++)
+        append_places(list, place_of(source, from, sources, links[i].source), place_of(target, to, targets, links[i].target),
+                      "weight", json_real((double)links[i].weight));
+    return list;
+}
+
+static json_t *sentences_of(const tr_results *results, const side *source, const side *target)
 {
     size_t count;
-    const tr_link *const links = tr_results_links(t->results, 0, 0, &count);
-    side source = {.size = from->size, .characters = count_characters(from->data, from->size)};
-    side target = {.size = t->size, .characters = count_characters(t->text, t->size)};
-    source.spans = tr_results_source_spans(t->results, 0, &source.count);
-    target.spans = tr_results_target_spans(t->results, 0, 0, &target.count);
+    const tr_span *const from = tr_results_source_sentences(results, 0, &count);
+    const tr_span *const to = tr_results_target_sentences(results, 0, &count);
     json_t *const list = json_array();
-    for (size_t i = 0; source.characters && target.characters && i < count; i++) {
-        json_t *const a = place_of(&source, links[i].source), *const b = place_of(&target, links[i].target);
-        if (a && b) {
-            json_array_append_new(
-                list, json_pack("{s: O, s: O, s: f}", "source", a, "target", b, "weight", (double)links[i].weight));
-        }
-        json_decref(a);
-        json_decref(b);
-    }
+    for (size_t i = 0; i < count; i++)
+        append_places(list, place_of(source, from, count, (int64_t)i), place_of(target, to, count, (int64_t)i), "flags",
+                      flags_of((unsigned)tr_results_sentence_int(results, 0, i, "flags")));
+    return list;
+}
+
+/* What tells places in both texts. */
+static void add_places(request *r, json_t *o, const translated *t, const source_text *from)
+{
+    const bool align = request_flag(r, "align"), sentences = request_flag(r, "sentences");
+    if (!t->direct || (!align && !sentences))
+        return;
+    const side source = {from->size, count_characters(from->data, from->size)};
+    const side target = {t->size, count_characters(t->text, t->size)};
+    if (source.characters && target.characters && align)
+        json_object_set_new(o, "alignment", alignment_of(t->results, &source, &target));
+    if (source.characters && target.characters && sentences)
+        json_object_set_new(o, "sentences", sentences_of(t->results, &source, &target));
     free(source.characters);
     free(target.characters);
-    return list;
 }
 
 static json_t *hypotheses_of(const translated *t)
@@ -181,8 +210,7 @@ static void add_details(request *r, json_t *o, const translated *t, const source
     }
     if (request_number(r, "n_best", 1, NULL) > 1)
         json_object_set_new(o, "hypotheses", hypotheses_of(t));
-    if (request_flag(r, "align") && t->direct)
-        json_object_set_new(o, "alignment", alignment_of(t, from));
+    add_places(r, o, t, from);
 }
 
 static json_t *result_of(request *r, const translated *t, const source_text *from)
@@ -265,11 +293,14 @@ static void start(request *r, const source_text *texts, size_t count)
     const char *const source = request_text(r, "source"), *const target = request_text(r, "target");
     const char *const format = request_text(r, "format"), *const id = request_text(r, "glossary");
     const char *const priority = request_text(r, "priority");
+    const char *prefix;
     const bool stream = request_flag(r, "stream"), html = format && strcmp(format, "html") == 0;
     bool valid, known;
     const int64_t deadline = request_number(r, "deadline_ms", 0, &valid);
     const int64_t alternatives = request_number(r, "alternatives", 0, &known);
     dictionary *terms = NULL;
+    if (!request_option(r, "prefix", &prefix))
+        return;
     if (!target)
         answer_error(r, 400, "target: is missing");
     else if (!valid || deadline < 0 || deadline > 3600000)
@@ -282,6 +313,8 @@ static void start(request *r, const source_text *texts, size_t count)
         answer_error(r, 400, "priority: must be normal or low");
     else if (stream && (count != 1 || html || alternatives))
         answer_error(r, 400, "stream: needs one text, without format html and alternatives");
+    else if (prefix && (count != 1 || html))
+        answer_error(r, 400, "prefix: needs one text, without format html");
     else if (alternatives && request_number(r, "n_best", 1, NULL) > 1)
         answer_error(r, 400, "alternatives: not together with n_best");
     else if (json_object_get(r->fields, "glossary") && !id && !json_is_null(json_object_get(r->fields, "glossary")))
@@ -299,6 +332,7 @@ static void start(request *r, const source_text *texts, size_t count)
                                                    .html = html,
                                                    .alternatives = (int)alternatives,
                                                    .glossary = terms,
+                                                   .prefix = prefix,
                                                    .bulk = priority && strcmp(priority, "low") == 0,
                                                    .deadline = (int)deadline,
                                                    .more = more,

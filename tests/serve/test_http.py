@@ -244,7 +244,8 @@ class Requests(ServeTest):
         for value in (None, True, 1, 1.5, "x", [], {}, [[]], [{}], "9" * 400, -1):
             for path, names in (("/translate", ("q", "source", "target", "format", "alternatives")),
                                 ("/v1/translate", ("text", "source", "target", "format", "alternatives", "beam", "stream",
-                                                   "priority", "deadline_ms", "glossary", "temperature")),
+                                                   "priority", "deadline_ms", "glossary", "temperature", "prefix",
+                                                   "sentences")),
                                 ("/detect", ("q",))):
                 for name in names:
                     fields = {"q": TEXT, "text": TEXT, "source": "zh", "target": "en", name: value}
@@ -301,6 +302,38 @@ class Details(ServeTest):
                 begin, end = link[side]["bytes"]
                 first, last = link[side]["characters"]
                 self.assertEqual(text[begin:end].decode(), text.decode()[first:last])
+
+    def test_sentences(self):
+        source = "  你好。\n\n🙂他在2019年买了37本书！12:30"
+        found = self.ask(text=source, sentences=True)
+        self.assertEqual([source[slice(*s["source"]["characters"])] for s in found["sentences"]],
+                         ["你好。", "🙂他在2019年买了37本书！", "12:30"])
+        for side, text in (("source", source), ("target", found["text"])):
+            places = [s[side] for s in found["sentences"]]
+            self.assertEqual([text.encode()[slice(*p["bytes"])].decode() for p in places],
+                             [text[slice(*p["characters"])] for p in places])
+            between = zip([0] + [p["characters"][1] for p in places], [p["characters"][0] for p in places])
+            self.assertEqual("".join(text[begin:end] for begin, end in between).strip(), "")
+        self.assertEqual([s["flags"] for s in found["sentences"]], [[], [], ["passed_through"]])
+        self.assertNotIn("sentences", self.ask())
+        self.assertEqual(self.ask(text=" ", sentences=True)["sentences"], [])
+
+    def test_sentences_and_doubt(self):
+        found = self.ask(text="今天天气很好。不鳔槭啊恁的铄。", sentences=True, doubtful=True)
+        self.assertEqual([s["flags"] for s in found["sentences"]], [[], ["doubtful"]])
+
+    def test_prefix(self):
+        found = self.ask(prefix="Today", alternatives=3)
+        texts = [found["text"], *found["alternatives"]]
+        self.assertTrue(all(t.startswith("Today") for t in texts), texts)
+        self.assertEqual(len({*texts}), len(texts))
+        self.assertGreater(len(texts), 2)
+        self.assertNotEqual(found["text"], self.ask()["text"])
+        for fields in ({"prefix": 1}, {"prefix": ["Today"]}, {"prefix": "Today", "text": [TEXT, TEXT]},
+                       {"prefix": "Today", "format": "html"}, {"prefix": "Today " * 600}):
+            answer = self.server.post("/v1/translate", {"text": TEXT, "source": "zh", "target": "en", **fields})
+            self.assertEqual((answer.status, answer.json["error"]["code"]), (400, "bad_request"), (fields, answer))
+            self.assertIn("prefix", answer.json["error"]["message"])
 
     def test_scores(self):
         found = self.ask(scores=True, beam=4, n_best=3)

@@ -12,7 +12,7 @@ TABLES = ("attention_api.c", "documents_api.c", "libretranslate_api.c", "openapi
 TEXT = "今天天气很好。"
 BODIES = {
     "/v1/translate": {"text": [TEXT, "12"], "source": "zh", "target": "en", "scores": True, "align": True, "beam": 2,
-                      "n_best": 2},
+                      "n_best": 2, "sentences": True},
     "/v1/attention": {"text": TEXT, "source": "zh", "target": "en", "parts": ["encoder", "decoder", "cross"]},
     "/translate": {"q": [TEXT], "source": "auto", "target": "en", "alternatives": 1},
     "/detect": {"q": TEXT},
