@@ -8,14 +8,17 @@
  *                                Errors have status (0: no answer), code and retryAfter (seconds, or undefined)
  *   app.json(PATH, OPTIONS)      its JSON
  *   app.say(TEXT)                for screen readers
- *   app.notice(TEXT, KIND)       a message that can be closed; KIND "error" or "hint". "" closes it
+ *   app.notice(TEXT, KIND)       a message that can be closed; KIND "error", "hint", "trouble" (which passes by itself). Without
+ *                                a text: closes it, or, if KIND is given, one of that kind
  *   app.store.get(NAME, OTHERWISE), app.store.set(NAME, VALUE)
  *                                what this browser remembers; undefined forgets it
  *   app.languages                [{code, name, chinese_name, targets}]
  *   app.languageName(CODE)
  *   app.pair()                   {source, target}; source may be "auto"
+ *   app.options                  further fields of v1/translate, such as glossary; who changes them emits "options"
  *   app.on(NAME, HANDLER), app.emit(NAME, VALUE)
- *                                "language" (of the page), "pair", "key", "languages", "tab" (its name), "translated"
+ *                                "language" (of the page), "pair", "key", "languages", "settings" (of frontend/settings),
+ *                                "tab" (its name), "options", "translated" ({text, source, target, translation})
  *   app.show(TAB)                "text", "documents", "glossary", "attention" */
 import messages from "./messages.js";
 import * as text from "./text.js";
@@ -32,6 +35,8 @@ const tabs = [...$("tabs").children];
 export const app = {
   language: "en",
   languages: [],
+  options: {},
+  detected: "", // the source language, if it was detected
 
   t(key, values = {}) {
     const text = (messages[key] || [key, key])[app.language === "zh" ? 1 : 0];
@@ -81,6 +86,7 @@ export const app = {
   },
 
   notice(text, kind = "error") {
+    if (!text && kind !== "error" && $("notice").dataset.kind !== kind) return;
     $("notice").hidden = !text;
     $("notice").dataset.kind = kind;
     $("notice-text").textContent = text;
@@ -105,7 +111,12 @@ export const app = {
 
   languageName(code) {
     const found = app.languages.find((language) => language.code === code);
-    return found ? (app.language === "zh" ? found.chinese_name : found.name) : code;
+    if (found) return app.language === "zh" ? found.chinese_name : found.name;
+    try { // one that is only translated into
+      return new Intl.DisplayNames([app.language], { type: "language" }).of(code);
+    } catch {
+      return code;
+    }
   },
 
   pair() {
@@ -206,13 +217,17 @@ function startTabs() {
   };
 }
 
-async function findLanguages() {
-  try {
-    app.languages = (await app.json("v1/languages")).languages;
-  } catch {
-    return; /* the page's own choices stay */
+/* Until the server answers, the page has its own choices. */
+async function findOut(path, take) {
+  for (let seconds = 1; ; seconds = Math.min(2 * seconds, 30)) {
+    try {
+      take(await app.json(path));
+      return;
+    } catch (error) {
+      if (error.status === 403 || error.status === 404) return;
+    }
+    await new Promise((done) => { setTimeout(done, 1000 * seconds); });
   }
-  app.emit("languages");
 }
 
 function start() {
@@ -231,7 +246,11 @@ function start() {
   startTabs();
   findKey();
   for (const part of [text, history, documents, glossary, attention, status]) part.init(app);
-  findLanguages();
+  findOut("v1/languages", ({ languages }) => {
+    app.languages = languages;
+    app.emit("languages");
+  });
+  findOut("frontend/settings", (settings) => app.emit("settings", settings));
 }
 
 start();

@@ -1,3 +1,344 @@
-export function init(app) {
-  void app;
+/* The text: translated while it is typed. */
+import { $, app } from "./app.js";
+import * as result from "./result.js";
+
+const WAIT = 120, WAIT_LONG = 500, LONG = 2000; // milliseconds after a key; characters from which it waits longer
+const SLOW = 1200; // milliseconds without an answer, after which the page says that it waits
+const RETRIES = [1, 2, 4, 8, 15, 30]; // seconds between attempts to reach a server that is gone
+let limit = 0; // characters of a request; 0: none
+let request = null; // the AbortController of what is being asked
+let timer, slow, retry, failures = 0;
+let asked = ""; // what the shown translation is of, with its pair and options
+
+/* ------------------------------------------------------------------------------------------------------------- asking */
+
+/* The events of an answer, as they come: [NAME, VALUE]. */
+async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    text += value;
+    const parts = text.split("\n\n");
+    text = parts.pop();
+    for (const part of parts) {
+      const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(part) || [];
+      if (name) yield [name, JSON.parse(data)];
+    }
+  }
+}
+
+/* What the server can read: no NUL, no half of a character. */
+export const clean = (text) => text.replace(/[\0\p{Cs}]/gu, "\ufffd");
+
+async function ask(text, pair, signal) {
+  const json = { text: clean(text), ...pair, stream: true, sentences: true, align: true, doubtful: true, ...app.options };
+  const answer = await app.api("v1/translate", { json, signal });
+  const pieces = [];
+  for await (const [name, value] of events(answer.body)) {
+    if (signal.aborted) return;
+    if (name === "token") {
+      pieces[value.sentence] = (value.restarted ? "" : pieces[value.sentence] || "") + value.text;
+      state("");
+      result.showPart(pieces);
+    } else if (name === "done") {
+      show(text, value.translations[0]);
+      return;
+    } else {
+      throw Object.assign(new Error(value.error.message), { status: value.error.code === "unavailable" ? 503 : 500 });
+    }
+  }
+  throw Object.assign(new Error(app.t("gone")), { status: 0 }); // the connection ended before
+}
+
+async function translate() {
+  const text = $("source").value, pair = app.pair();
+  const wanted = JSON.stringify([text, pair, app.options]);
+  clearTimeout(timer);
+  if (wanted === asked) return;
+  stop();
+  if (!text.trim()) {
+    forget();
+    return;
+  }
+  if (limit && length(text) > limit) {
+    app.notice(app.t("too.long", { limit: number(limit) }));
+    return;
+  }
+  asked = wanted;
+  request = new AbortController();
+  const { signal } = request;
+  result.wait();
+  slow = setTimeout(() => state(app.t("waiting")), SLOW);
+  try {
+    await ask(text, pair, signal);
+    failures = 0;
+    app.notice("", "trouble");
+  } catch (error) {
+    if (!signal.aborted) fail(error);
+  }
+  if (!signal.aborted) {
+    clearTimeout(slow);
+    state("");
+    result.stopWaiting();
+  }
+}
+
+function stop() {
+  if (request) request.abort();
+  request = null;
+  clearTimeout(slow);
+  clearTimeout(retry);
+  asked = "";
+}
+
+/* What can go on by itself is tried again. */
+function fail(error) {
+  const gone = error.status === 0;
+  asked = "";
+  if (gone || error.status === 503 || error.status === 429) {
+    const seconds = gone ? RETRIES[Math.min(failures, RETRIES.length - 1)] : Math.max(error.retryAfter || 1, 1);
+    failures++;
+    app.notice(app.t(gone ? "gone" : error.status === 429 ? "too.many" : "full", { seconds }), "trouble");
+    retry = setTimeout(translate, seconds * 1000);
+  } else if (error.status === 413) {
+    app.notice(app.t("too.long", { limit: number(limit) }));
+  } else if (error.status === 504) {
+    app.notice(app.t("too.slow"));
+  } else if (error.status !== 403) { // for which there is a field
+    app.notice(app.t("failed", { message: error.message }));
+  }
+}
+
+function soon() {
+  clearTimeout(timer);
+  if (!$("source").value.trim()) translate();
+  else timer = setTimeout(translate, $("source").value.length > LONG ? WAIT_LONG : WAIT);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ showing */
+
+const number = (value) => value.toLocaleString(app.language);
+const length = (text) => text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g) || []).length;
+
+function state(text) {
+  $("state").textContent = text;
+}
+
+function show(text, translation) {
+  result.show(text, translation);
+  found(translation);
+  if (translation.confidence !== undefined && translation.source === translation.target && turn(translation.source)) return;
+  $("copy").hidden = false;
+  app.emit("translated", result.value());
+  tell();
+}
+
+let telling;
+function tell() {
+  clearTimeout(telling);
+  telling = setTimeout(() => {
+    const { translation } = result.value();
+    app.say(translation.length < 300 ? translation : app.t("translated"));
+  }, 1000);
+}
+
+/* The name of a detected language in the choice of the source. */
+function found(translation) {
+  const detected = translation && translation.confidence !== undefined;
+  const option = $("source-language").options[0];
+  option.textContent = detected ? app.t("detect.found", { language: app.languageName(translation.source) }) : app.t("detect");
+  app.detected = detected ? translation.source : "";
+  showSwap();
+}
+
+function forget() {
+  result.clear();
+  found(null);
+  state("");
+  app.notice("");
+  $("copy").hidden = true;
+}
+
+function showSource() {
+  const text = $("source").value, count = length(text);
+  $("clear").hidden = !text;
+  $("count").textContent = limit ? app.t("count", { count: number(count), limit: number(limit) }) : number(count);
+  $("count").classList.toggle("over", limit > 0 && count > limit);
+  result.showSource(text);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- languages */
+
+const targetsOf = (source) => app.languages.filter((l) => source === "auto" || l.code === source).flatMap((l) => l.targets);
+
+/* The option that a code in another spelling means. */
+function choose(select, code) {
+  const same = (option) => option.value.toLowerCase() === code.toLowerCase();
+  const alike = (option) => option.value.split("-")[0] === code.split(/[-_]/)[0].toLowerCase();
+  const options = [...select.options].filter((option) => !option.disabled);
+  const option = options.find(same) || options.find(alike);
+  if (option) select.value = option.value;
+  return !!option;
+}
+
+/* Offers the targets that the source leads to. */
+function showTargets() {
+  const possible = new Set(targetsOf($("source-language").value));
+  if (!possible.size) return;
+  for (const option of $("target-language").options) option.hidden = option.disabled = !possible.has(option.value);
+  const chosen = $("target-language").selectedOptions[0];
+  if (!chosen || chosen.disabled)
+    choose($("target-language"), app.store.get("targets", []).find((code) => possible.has(code)) || [...possible][0]);
+}
+
+function showNames() {
+  for (const option of [...$("source-language").options, ...$("target-language").options])
+    if (option.value !== "auto") option.textContent = app.languageName(option.value);
+  found(result.detected());
+}
+
+/* The text is in the target language: another target, if there is one. */
+function turn(source) {
+  const possible = targetsOf(source).filter((code) => code !== source);
+  const other = app.store.get("targets", []).find((code) => possible.includes(code)) || possible[0];
+  if (!other) return false;
+  $("target-language").value = other;
+  changePair();
+  return true;
+}
+
+function changePair() {
+  const pair = app.pair();
+  app.store.set("pair", pair);
+  app.store.set("targets", [pair.target, ...app.store.get("targets", []).filter((code) => code !== pair.target)].slice(0, 5));
+  showSwap();
+  app.emit("pair", pair);
+  translate();
+}
+
+/* What swapping leads to; null: it cannot be. */
+function swapped() {
+  const { source, target } = app.pair();
+  const from = source === "auto" ? app.detected : source;
+  return from && targetsOf(target).includes(from) ? { source: target, target: from } : null;
+}
+
+function showSwap() {
+  const possible = !!swapped() || !app.languages.length;
+  $("swap").setAttribute("aria-disabled", !possible);
+  $("swap").title = app.t(possible ? "swap" : "swap.not");
+}
+
+function swap() {
+  const pair = swapped(), { translation } = result.value();
+  if (!pair) {
+    app.say(app.t("swap.not"));
+    return;
+  }
+  if (translation) $("source").value = translation;
+  $("source-language").value = pair.source;
+  showTargets();
+  $("target-language").value = pair.target;
+  showSource();
+  changePair();
+}
+
+/* What an address names comes first, then what was chosen last. */
+function findPair() {
+  const query = new URLSearchParams(location.search), pair = app.store.get("pair");
+  const [, source, target, text] = /^#([^/]+)\/([^/]+)\/(.*)$/s.exec(location.hash) || [];
+  if (text !== undefined) {
+    choose($("source-language"), source);
+    showTargets();
+    choose($("target-language"), target);
+    try {
+      $("source").value = decodeURIComponent(text);
+    } catch { /* it is damaged */ }
+    return;
+  }
+  if (pair && !query.has("source")) choose($("source-language"), pair.source);
+  showTargets();
+  if (pair && !query.has("target")) choose($("target-language"), pair.target);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ buttons */
+
+async function copy() {
+  const { translation } = result.value();
+  try {
+    await navigator.clipboard.writeText(translation);
+  } catch { // without TLS there is no clipboard
+    const field = app.element("textarea", { class: "unseen", "aria-hidden": "true" });
+    field.value = translation;
+    document.body.append(field);
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+    $("copy").focus();
+  }
+  $("copy").textContent = app.t("copied");
+  app.say(app.t("copied"));
+  setTimeout(() => { $("copy").textContent = app.t("copy"); }, 1500);
+}
+
+/* Shows a text of before. */
+export function restore({ text, source, target }) {
+  $("source").value = text;
+  choose($("source-language"), source);
+  showTargets();
+  choose($("target-language"), target);
+  showSource();
+  changePair();
+  $("source").focus();
+}
+
+export function init() {
+  result.init();
+  $("source").oninput = () => {
+    showSource();
+    soon();
+  };
+  $("form").onsubmit = (event) => {
+    event.preventDefault();
+    translate();
+  };
+  $("source-language").onchange = () => {
+    showTargets();
+    changePair();
+  };
+  $("target-language").onchange = changePair;
+  $("swap").onclick = swap;
+  $("copy").onclick = copy;
+  $("clear").onclick = () => {
+    $("source").value = "";
+    showSource();
+    translate();
+    $("source").focus();
+  };
+  for (const name of ["key", "options"]) app.on(name, translate);
+  app.on("language", () => {
+    showNames();
+    showSource();
+  });
+  app.on("languages", () => {
+    showNames();
+    findPair();
+    showSwap();
+    showSource();
+    app.emit("pair", app.pair());
+    translate();
+  });
+  app.on("settings", ({ charLimit }) => {
+    limit = Math.max(charLimit, 0);
+    showSource();
+  });
+  addEventListener("online", () => failures && translate());
+  addEventListener("hashchange", () => {
+    findPair();
+    showSource();
+    changePair();
+  });
+  showSource();
 }
