@@ -66,10 +66,10 @@ typedef struct view {
     const char *notice;       /* "": none */
 } view;
 
-/* Of a browser's list, which begins with what is liked best, the first of the page's languages. */
-static bool prefers_chinese(const char *list)
+/* The page's language: of the browser's list, which begins with what is liked best, the first that the page has. */
+static bool is_chinese(const request *r)
 {
-    for (const char *tag = list; tag && *tag; tag += strcspn(tag, ",")) {
+    for (const char *tag = request_header(r, "Accept-Language"); tag && *tag; tag += strcspn(tag, ",")) {
         tag += strspn(tag, ", ");
         if (strncasecmp(tag, "zh", 2) == 0)
             return true;
@@ -172,7 +172,7 @@ static bool write_page(tr_buffer *out, const view *v)
 /* status 0: the page before anything is asked, which may be kept. */
 static void answer_page(request *r, unsigned status, const translated *result, const char *notice)
 {
-    const view v = {r, prefers_chinese(request_header(r, "Accept-Language")), result, notice};
+    const view v = {r, is_chinese(r), result, notice};
     tr_buffer page = {0};
     if (!write_page(&page, &v))
         tr_buffer_free(&page);
@@ -188,6 +188,18 @@ static void answer_page(request *r, unsigned status, const translated *result, c
 
 void page_refuse(request *r, unsigned status, const char *message)
 {
+    static const struct {
+        unsigned status;
+        const char *english, *chinese;
+    } texts[] = {
+        {403, "A key is needed: it is missing, or not valid.", "需要密钥：没有填写，或者不对。"},
+        {429, "Too many requests. Please try again in a minute.", "请求太频繁，请过一分钟再试。"},
+        {503, "The server is busy. Please try again.", "服务器正忙，请再试一次。"},
+        {504, "The translation took too long. Please try a shorter text.", "翻译用时过长，请把文字分成几段再试。"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].status == status)
+            message = is_chinese(r) ? texts[i].chinese : texts[i].english;
     answer_page(r, status, NULL, message);
 }
 

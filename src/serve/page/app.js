@@ -90,6 +90,7 @@ export const app = {
     $("notice").hidden = !text;
     $("notice").dataset.kind = kind;
     $("notice-text").textContent = text;
+    app.say(text);
   },
 
   store: {

@@ -70,7 +70,10 @@ async function translate() {
   request = new AbortController();
   const { signal } = request;
   result.wait();
-  slow = setTimeout(() => state(app.t("waiting")), SLOW);
+  slow = setTimeout(() => {
+    state(app.t("waiting"));
+    app.say(app.t("waiting"));
+  }, SLOW);
   try {
     await ask(text, pair, signal);
     failures = 0;
