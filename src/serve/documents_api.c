@@ -12,8 +12,9 @@ static const char *state_name(file_state state)
 static void answer_status(request *r, unsigned status, const file *f)
 {
     const file_view view = files_look(f);
-    json_t *const json = json_pack("{s: s, s: s, s: s, s: I}", "id", view.id, "status", state_name(view.state), "name",
-                                   view.name, "characters", (json_int_t)view.characters);
+    json_t *const json = json_pack("{s: s, s: s, s: s, s: I, s: I, s: I}", "id", view.id, "status", state_name(view.state),
+                                   "name", view.name, "characters", (json_int_t)view.characters, "texts",
+                                   (json_int_t)view.units, "texts_done", (json_int_t)view.units_done);
     bool good = json != NULL;
     if (good && view.seconds_left >= 0)
         good = json_object_set_new(json, "seconds_left", json_integer(view.seconds_left)) == 0;

@@ -25,7 +25,7 @@ struct file {
     dictionary *dictionary; /* of it; NULL: none */
     char *data;             /* as it was uploaded; when it is done, its translation */
     size_t size;
-    size_t characters;
+    size_t characters, units;
     way way; /* of no step if both languages are the same */
     file_state state;
     tr_error error; /* FILE_FAILED; that of the last work otherwise */
@@ -46,6 +46,8 @@ void file_read_start(file *f);
 void file_run_start(file *f);
 /* Seconds that it will still take, by what is done; -1: not known. */
 int file_run_seconds(const file *f);
+/* Units that are translated. */
+size_t file_run_done(const file *f);
 /* Gives up what the queue has of it. */
 void file_run_cancel(file *f);
 /* Frees what it needs while it runs. Nothing may be pending, or the loop has ended. */

@@ -35,9 +35,9 @@ struct file_run {
     tr_document *document;
     tr_buffer sample;
     chunk chunks[CHUNKS];
-    size_t next, done, units; /* the first unit that no chunk had; translated; all */
-    int opened;               /* models of the way that are open */
-    uint64_t began;           /* tr_nanoseconds; 0: not yet */
+    size_t next, done; /* the first unit that no chunk had; translated units */
+    int opened;        /* models of the way that are open */
+    uint64_t began;    /* tr_nanoseconds; 0: not yet */
     loop_timer retry;
     char *result;
     size_t result_size;
@@ -112,8 +112,8 @@ static void look_through(void *argument)
     file *const f = argument;
     file_run *const r = f->run;
     parse(f);
-    const size_t units = tr_document_units(r->document);
-    for (size_t i = 0; i < units && f->error.status == TR_OK; i++) {
+    f->units = tr_document_units(r->document);
+    for (size_t i = 0; i < f->units && f->error.status == TR_OK; i++) {
         char *text;
         size_t size;
         f->error.status = tr_document_unit(r->document, i, &text, &size, &f->error);
@@ -161,7 +161,7 @@ static tr_status find_way(file *f)
     }
     if (!language_same(f->source, f->target))
         status = models_find(f->server->models, f->source, f->target, &f->way, &f->error);
-    if (status == TR_OK && f->glossary_id && f->way.count > 1)
+    if (status == TR_OK && (f->glossary_id || f->dictionary) && f->way.count > 1)
         status = tr_fail(&f->error, TR_ERROR_ARGUMENT, "glossary: two models translate from %s to %s, which cannot use it",
                          f->source, f->target);
     return status;
@@ -223,7 +223,7 @@ static tr_status fill_chunk(file *f, chunk *c)
     file_run *const r = f->run;
     const size_t most = (size_t)f->server->settings->queue_limit;
     *c = (chunk){.file = f, .first = r->next};
-    for (size_t bytes = 0; r->next < r->units && c->count < CHUNK && c->count < most && bytes < CHUNK_BYTES; r->next++) {
+    for (size_t bytes = 0; r->next < f->units && c->count < CHUNK && c->count < most && bytes < CHUNK_BYTES; r->next++) {
         const size_t i = c->count;
         const tr_status status = tr_document_unit(r->document, r->next, &c->texts[i], &c->sizes[i], &f->error);
         if (status != TR_OK)
@@ -354,7 +354,7 @@ static void parsed(void *argument)
     file *const f = argument;
     if (!goes_on(f))
         return;
-    f->run->units = tr_document_units(f->run->document);
+    f->units = tr_document_units(f->run->document);
     f->run->began = tr_nanoseconds();
     advance(f);
 }
@@ -395,5 +395,10 @@ int file_run_seconds(const file *f)
     if (f->state != FILE_RUNS || !r || !r->done)
         return -1;
     const double each = (double)(tr_nanoseconds() - r->began) * 1e-9 / (double)r->done;
-    return (int)(each * (double)(r->units - r->done)) + 1;
+    return (int)(each * (double)(f->units - r->done)) + 1;
+}
+
+size_t file_run_done(const file *f)
+{
+    return f->state == FILE_DONE ? f->units : f->state == FILE_RUNS && f->run ? f->run->done : 0;
 }

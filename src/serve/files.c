@@ -410,6 +410,8 @@ file_view files_look(const file *f)
                        .seconds_left = f->state == FILE_RUNS    ? file_run_seconds(f)
                                        : f->state == FILE_WAITS ? -1
                                                                 : 0};
+                       .units = f->units,
+                       .units_done = file_run_done(f),
 }
 
 void files_remove(request *r, const char *id)

@@ -13,9 +13,10 @@ typedef struct file_view {
     const char *id;   /* 32 hexadecimal digits */
     const char *name; /* of the translation: "report.en.docx" */
     file_state state;
-    const char *message; /* FILE_FAILED: why */
-    size_t characters;   /* of the source's text */
-    int seconds_left;    /* guessed; -1: not known */
+    const char *message;      /* FILE_FAILED: why */
+    size_t characters;        /* of the source's text */
+    size_t units, units_done; /* texts that are translated by themselves, such as paragraphs */
+    int seconds_left;         /* guessed; -1: not known */
 } file_view;
 
 files *files_create(server *s, tr_error *error);
@@ -25,8 +26,9 @@ void files_free(files *f);
 typedef struct file_options {
     const char *source; /* NULL or "auto": detected */
     const char *target;
-    const char *format;   /* NULL: by the name */
-    const char *glossary; /* the id of one; NULL: none */
+    const char *format;       /* NULL: by the name */
+    const char *glossary;     /* the id of one; NULL: none */
+    struct dictionary *terms; /* in its place; held as long as it is needed; NULL: none */
     bool bilingual;
 } file_options;
 
