@@ -169,12 +169,17 @@ static bool write_terms(const reader *p, dictionary *d, tr_buffer *lines)
     return true;
 }
 
+/* A glossary's table of starts, and of each term four allocations and the source twice. */
+static size_t estimate_bytes(size_t entries, size_t text_size)
+{
+    return sizeof(dictionary) + 16384 + 192 * entries + 3 * text_size;
+}
+
 static tr_status make_glossary(const reader *p, dictionary *d)
 {
     tr_buffer lines = {0};
     d->entries = p->count;
-    /* A glossary's table of starts, and of each term four allocations and the source twice. */
-    d->bytes = sizeof *d + 16384 + 192 * d->entries + 3 * p->text.size;
+    d->bytes = estimate_bytes(d->entries, p->text.size);
     if (d->bytes > DICTIONARIES_BYTES)
         return tr_fail(p->error, TR_ERROR_UNSUPPORTED, "entries: too many");
     tr_status status = write_terms(p, d, &lines) ? TR_OK : tr_fail_memory(p->error, "entries");
@@ -254,6 +259,30 @@ tr_status dictionary_open(const char *path, dictionary **made, tr_error *error)
     return status;
 }
 
+tr_status dictionary_parse(const char *terms, size_t size, size_t *counted, dictionary **made, tr_error *error)
+{
+    size_t lines = 1;
+    *made = NULL;
+    if (size > TERMS_BYTES)
+        return tr_fail(error, TR_ERROR_FORMAT, "terms: more than %d KiB", TERMS_BYTES >> 10);
+    for (const char *at = terms; (at = memchr(at, '\n', (size_t)(terms + size - at))); at++)
+        lines++;
+    const size_t bytes = estimate_bytes(lines, size);
+    if (bytes > DICTIONARIES_BYTES - *counted)
+        return tr_fail(error, TR_ERROR_FULL, "terms: other requests have too many at this moment");
+    dictionary *const d = calloc(1, sizeof *d);
+    if (!d)
+        return tr_fail_memory(error, "terms");
+    *d = (dictionary){.holders = 1, .bytes = bytes, .counted = counted};
+    *counted += bytes;
+    const tr_status status = tr_glossary_parse("terms", terms, size, &d->glossary, error);
+    if (status == TR_OK)
+        *made = d;
+    else
+        dictionary_release(d);
+    return status;
+}
+
 dictionary *dictionary_hold(dictionary *d)
 {
     d->holders++;
@@ -264,6 +293,8 @@ void dictionary_release(dictionary *d)
 {
     if (!d || --d->holders)
         return;
+    if (d->counted)
+        *d->counted -= d->bytes;
     tr_buffer_free(&d->tsv);
     tr_glossary_free(d->glossary);
     free(d);

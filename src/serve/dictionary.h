@@ -7,7 +7,8 @@
 enum {
     DICTIONARY_BYTES = 10 << 20,   /* of its entries */
     DICTIONARY_TERM = 1024,        /* bytes of a source or target */
-    DICTIONARIES_BYTES = 64 << 20, /* in memory, of all that clients make */
+    DICTIONARIES_BYTES = 64 << 20, /* in memory, of all that clients make, and of all that requests bring */
+    TERMS_BYTES = 64 << 10,        /* of those of a request: they are read in the loop, in about 10 ms */
 };
 
 typedef struct dictionary {
@@ -16,7 +17,8 @@ typedef struct dictionary {
     size_t entries;
     tr_buffer tsv; /* the entries, a line each but for the last newline */
     tr_glossary *glossary;
-    size_t bytes; /* about what it takes in memory */
+    size_t bytes;    /* about what it takes in memory */
+    size_t *counted; /* a sum with bytes in it, from which the end takes them; NULL: none */
 } dictionary;
 
 typedef enum entries_format { ENTRIES_TSV, ENTRIES_CSV } entries_format;
@@ -29,6 +31,10 @@ tr_status dictionary_read(const char *source, const char *target, entries_format
                           const dictionary *before, dictionary **made, tr_error *error);
 /* Those of a file, for any pair of languages. */
 tr_status dictionary_open(const char *path, dictionary **made, tr_error *error);
+
+/* Those of a request, as a file has them, for any pair of languages; counted lives longer. TR_ERROR_FORMAT: as of a file, or
+ * they are too long. TR_ERROR_FULL: there is no room for them in the sum. */
+tr_status dictionary_parse(const char *terms, size_t size, size_t *counted, dictionary **made, tr_error *error);
 
 dictionary *dictionary_hold(dictionary *d); /* returns d */
 void dictionary_release(dictionary *d);     /* NULL is allowed */

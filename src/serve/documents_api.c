@@ -1,5 +1,6 @@
 /* The server's own interface for documents: /v1/documents. */
 #include "serve/files.h"
+#include "serve/glossaries.h"
 #include "serve/routes.h"
 
 static const char *state_name(file_state state)
@@ -30,13 +31,18 @@ static void added(request *r, const file *f)
 
 static void add_document(request *r)
 {
-    const char *const format = request_text(r, "format"), *const glossary = request_text(r, "glossary");
+    const char *const format = request_text(r, "format"), *const id = request_text(r, "glossary");
+    dictionary *terms;
+    if (!glossaries_read_terms(r, &terms))
+        return;
     const file_options options = {.source = request_text(r, "source"),
                                   .target = request_text(r, "target"),
                                   .format = format && *format ? format : NULL,
-                                  .glossary = glossary && *glossary ? glossary : NULL,
+                                  .glossary = id && *id ? id : NULL,
+                                  .terms = terms,
                                   .bilingual = request_flag(r, "bilingual")};
     files_add(r, &options, added);
+    dictionary_release(terms);
 }
 
 /* The document that the path names; NULL: there is none, which has been answered. */

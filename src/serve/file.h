@@ -22,7 +22,7 @@ struct file {
     char source[LANGUAGE], target[LANGUAGE]; /* source "": to be detected */
     bool bilingual;
     char *glossary_id;      /* NULL: none */
-    dictionary *dictionary; /* of it; NULL: none */
+    dictionary *dictionary; /* of it, or the request's own; NULL: none */
     char *data;             /* as it was uploaded; when it is done, its translation */
     size_t size;
     size_t characters, units;

@@ -302,6 +302,8 @@ static bool set_options(file *f, request *r, const file_options *o)
         answer_error(r, 400, "target: %.100s is no language", o->target);
     else if (source && !language_of(source, f->source))
         answer_error(r, 400, "source: %.100s is no language", source);
+    else if (o->glossary && o->terms)
+        answer_error(r, 400, "glossary: not together with terms");
     else if (!source && o->glossary)
         answer_error(r, 400, "glossary: needs a source language");
     else if (!(f->format = find_format(o->format, f->name)))
@@ -357,6 +359,7 @@ void files_add(request *r, const file_options *o, void (*added)(request *r, cons
         if (f->result_name && add_waiter(r, f, added)) {
             f->server = r->server;
             f->bilingual = o->bilingual;
+            f->dictionary = o->terms ? dictionary_hold(o->terms) : NULL;
             f->data = r->upload.data;
             f->size = r->upload.size;
             r->upload.data = NULL;
@@ -407,11 +410,11 @@ file_view files_look(const file *f)
                        .state = f->state,
                        .message = f->state == FILE_FAILED ? f->error.message : NULL,
                        .characters = f->characters,
+                       .units = f->units,
+                       .units_done = file_run_done(f),
                        .seconds_left = f->state == FILE_RUNS    ? file_run_seconds(f)
                                        : f->state == FILE_WAITS ? -1
                                                                 : 0};
-                       .units = f->units,
-                       .units_done = file_run_done(f),
 }
 
 void files_remove(request *r, const char *id)

@@ -37,6 +37,7 @@ struct glossaries {
 
     glossary *first, **end; /* of clients, the oldest first */
     size_t count, bytes;    /* bytes: of their dictionaries */
+    size_t terms_bytes;     /* of those that requests brought */
 };
 
 /* ---------------------------------------------------------------------------------------------------------------- folder */
@@ -214,6 +215,29 @@ dictionary *glossaries_take(const request *r, const char *id, const char *source
     const glossary *const clients = file ? NULL : glossaries_get(g, r->key, id);
     dictionary *const found = file ? file->dictionary : clients ? glossary_dictionary(clients, source, target) : NULL;
     return found ? dictionary_hold(found) : NULL;
+}
+
+bool glossaries_read_terms(request *r, dictionary **found)
+{
+    const char *terms;
+    tr_error error;
+    *found = NULL;
+    if (!request_option(r, "terms", &terms))
+        return false;
+    if (!terms || !*terms)
+        return true;
+    if (dictionary_parse(terms, strlen(terms), &r->server->glossaries->terms_bytes, found, &error) == TR_OK)
+        return true;
+    answer_failure(r, &error);
+    return false;
+}
+
+json_t *glossaries_names(const glossaries *g)
+{
+    json_t *const list = json_array();
+    for (size_t i = 0; i < g->files.count; i++)
+        json_array_append_new(list, json_pack("{s: s}", "name", g->files.items[i].name));
+    return list;
 }
 
 /* -------------------------------------------------------------------------------------------------------------- changing */

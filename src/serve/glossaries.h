@@ -1,6 +1,6 @@
 /* The glossaries of the server: files NAME.tsv and NAME.csv of --glossaries DIR, and those that clients make, which live in
  * memory, at most 1,000 of them and 64 MiB together, and belong to the key that made them. A glossary has a dictionary for
- * each pair of languages. */
+ * each pair of languages. Requests may also bring their terms with them. */
 #ifndef TR_SERVE_GLOSSARIES_H
 #define TR_SERVE_GLOSSARIES_H
 
@@ -17,6 +17,12 @@ size_t glossaries_count(const glossaries *g); /* of the folder */
 /* The dictionary for a pair of languages of the glossary with an id: a client's, or the name of a file, which counts for
  * every pair. The caller releases it. NULL: there is none that the request may use. */
 dictionary *glossaries_take(const request *r, const char *id, const char *source, const char *target);
+
+/* What a request brings in its field `terms`: a glossary's text, for the request alone. *found NULL: none; the caller
+ * releases it, before glossaries_free. False: it has been answered. */
+bool glossaries_read_terms(request *r, dictionary **found);
+/* The names of the files: a new array. */
+json_t *glossaries_names(const glossaries *g);
 
 /* A client's glossary. */
 typedef struct glossary {

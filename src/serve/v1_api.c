@@ -298,8 +298,8 @@ static void start(request *r, const source_text *texts, size_t count)
     bool valid, known;
     const int64_t deadline = request_number(r, "deadline_ms", 0, &valid);
     const int64_t alternatives = request_number(r, "alternatives", 0, &known);
-    dictionary *terms = NULL;
-    if (!request_option(r, "prefix", &prefix))
+    dictionary *terms;
+    if (!request_option(r, "prefix", &prefix) || !glossaries_read_terms(r, &terms))
         return;
     if (!target)
         answer_error(r, 400, "target: is missing");
@@ -319,6 +319,8 @@ static void start(request *r, const source_text *texts, size_t count)
         answer_error(r, 400, "alternatives: not together with n_best");
     else if (json_object_get(r->fields, "glossary") && !id && !json_is_null(json_object_get(r->fields, "glossary")))
         answer_error(r, 400, "glossary: must be a text");
+    else if (id && terms)
+        answer_error(r, 400, "glossary: not together with terms");
     else if (id && !source)
         answer_error(r, 400, "glossary: needs a source language");
     else if (id && !(terms = glossaries_take(r, id, source, target)))
@@ -359,6 +361,11 @@ static void list_models(request *r)
     answer_json(r, 200, json_pack("{s: o}", "models", models_list(r->server->models)));
 }
 
+static void list_glossaries(request *r)
+{
+    answer_json(r, 200, json_pack("{s: o}", "glossaries", glossaries_names(r->server->glossaries)));
+}
+
 static void list_languages(request *r)
 {
     json_t *const list = json_array();
@@ -384,6 +391,7 @@ static void ready(request *r)
 const route v1_routes[] = {
     {"POST", "/v1/translate", translate, v1_error, 0},
     {"GET", "/v1/models", list_models, v1_error, ROUTE_FREE},
+    {"GET", "/v1/glossaries", list_glossaries, v1_error, ROUTE_FREE},
     {"GET", "/v1/languages", list_languages, v1_error, ROUTE_OPEN | ROUTE_FREE},
     {"GET", "/ready", ready, v1_error, ROUTE_OPEN | ROUTE_FREE},
     {0},

@@ -48,10 +48,11 @@ ENTRIES = [GLOSSARY, "书,book\n", "书\tbook\n书\tbooks\n", "\t\n", "a\tb\tc\t
            "x\ty\n" * 3000, ""]
 DICTIONARY = {"source_lang": "zh", "target_lang": "en", "entries": GLOSSARY, "entries_format": "tsv"}
 OPTIONS = """beam n_best length_penalty max_length sample temperature top_k top_p seed no_repeat_ngram repetition_penalty
-    protect loop_guard doubtful scores align alternatives format glossary stream priority deadline_ms parts translation html
-    texts text_list q text dj glossary_id glossary_ids tag_handling ignore_tags split_sentences formality context key token
-    api_key document_key document_id type model_type show_billed_characters bilingual name entries
-    dictionaries[0].source_lang dictionaries[0].entries preserve_formatting custom_instructions style_id prefix sentences""".split()
+    protect loop_guard doubtful scores align alternatives format glossary terms stream priority deadline_ms parts
+    translation html texts text_list q text dj glossary_id glossary_ids tag_handling ignore_tags split_sentences
+    formality context key token api_key document_key document_id type model_type show_billed_characters bilingual
+    name entries dictionaries[0].source_lang dictionaries[0].entries preserve_formatting custom_instructions
+    style_id prefix sentences""".split()
 V1 = {"text": "今天天气很好。", "source": "zh", "target": "en"}
 DEEPL = {"text": ["今天天气很好。", "你好"], "target_lang": "EN-US", "source_lang": "ZH"}
 GOOGLE = {"q": ["今天天气很好。", "<b>你好</b>"], "target": "en", "source": "zh-CN"}

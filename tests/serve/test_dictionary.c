@@ -159,6 +159,34 @@ static void holders_share_one(void **state)
     dictionary_release(NULL);
 }
 
+static void terms_of_requests_are_counted_together(void **state)
+{
+    static const char terms[] = "a\tb\nc\td";
+    char lines[TERMS_BYTES];
+    dictionary *made[64] = {NULL}, *other;
+    size_t sum = 0, count = 0;
+    tr_error error;
+    (void)state;
+    assert_int_equal(dictionary_parse(terms, sizeof terms - 1, &sum, &made[0], &error), TR_OK);
+    assert_true(sum > 0 && sum == made[0]->bytes);
+    assert_true(dictionary_fits(made[0], NULL, "en"));
+    dictionary_release(dictionary_hold(made[0]));
+    assert_int_equal(sum, made[0]->bytes);
+    dictionary_release(made[0]);
+    assert_int_equal(sum, 0);
+    assert_int_equal(dictionary_parse("a", 1, &sum, &other, &error), TR_ERROR_FORMAT);
+    assert_null(other);
+    assert_int_equal(sum, 0);
+    memset(lines, '\n', sizeof lines);
+    while (count < 64 && dictionary_parse(lines, sizeof lines, &sum, &made[count], &error) == TR_OK)
+        count++;
+    assert_int_equal(error.status, TR_ERROR_FULL);
+    assert_true(sum <= DICTIONARIES_BYTES && count > 1 && count < 64);
+    while (count)
+        dictionary_release(made[--count]);
+    assert_int_equal(sum, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +199,7 @@ int main(void)
         cmocka_unit_test(what_needs_too_much_memory_is_refused),
         cmocka_unit_test(a_pair_is_known_in_any_spelling),
         cmocka_unit_test(holders_share_one),
+        cmocka_unit_test(terms_of_requests_are_counted_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,6 +86,27 @@ class Documents(FilesTest):
             self.assertRegex(body, '^<p lang="en">')
         self.assertEqual(self.translate("a.txt", TEXT, source="auto").body.decode().splitlines(), self.translated_lines())
 
+    def test_terms(self):
+        for source in ("zh", "auto"):
+            body = self.translate("a.txt", TEXT, terms="天气\tWEATHERING\n", source=source).body.decode()
+            self.assertIn("WEATHERING", body)
+        self.assertEqual(self.translate("a.txt", TEXT, terms="").body.decode().splitlines(), self.translated_lines())
+
+    def test_progress(self):
+        """The number of translated texts never falls, and lies between none and all while the document is translated."""
+        document, seen = self.add("long.txt", LONG).json["id"], []
+
+        def between():
+            status = self.server.get(f"/v1/documents/{document}").json
+            self.assertEqual(status["texts"], LONG.count(b"\n"))
+            seen.append(status["texts_done"])
+            return 0 < status["texts_done"] < status["texts"]
+        self.eventually(between)
+        first = seen[-1]
+        self.eventually(lambda: between() and seen[-1] > first)
+        self.assertEqual(seen, sorted(seen))
+        self.assertEqual(self.server.ask("DELETE", f"/v1/documents/{document}").status, 204)
+
     def test_more_than_a_chunk(self):
         lines = [f"第{i}个。" for i in range(300)]
         body = self.translate("many.txt", "\n".join(lines)).body.decode()
@@ -120,6 +141,8 @@ class Documents(FilesTest):
                 ("a.txt", TEXT, {"format": "pdf"}, "docx"), ("a.pdf", b"%PDF-1.4", {}, ".docx"),
                 ("README", TEXT, {}, ".txt"), ("a.txt", TEXT, {"glossary": "none"}, "none"),
                 ("a.txt", TEXT, {"glossary": "none", "source": "auto"}, "glossary"),
+                ("a.txt", TEXT, {"glossary": "none", "terms": "天\tsky"}, "glossary"),
+                ("a.txt", TEXT, {"terms": "天"}, "terms:1: one field"),
                 ("a.docx", b"PK\x03\x04 no archive", {}, "a.docx"), ("a.docx", TEXT, {}, "a.docx"),
                 ("a.json", '{"a": ', {}, "a.json: line 1, column"), ("a.json", b'{"a": "\xff"}', {}, "a.json"),
                 ("a.xml", "<a><b></a>", {}, "a.xml: line 1")):
@@ -274,6 +297,9 @@ class Ways(FilesTest):
         answer = self.add("a.txt", TEXT, server=server, source="fr", glossary="none")
         self.assertEqual(answer.status, 400)
         self.assertIn("two models", answer.json["error"]["message"])
+        answer = self.add("a.txt", TEXT, server=server, source="fr", terms="a\tb")
+        self.assertEqual(answer.status, 400)
+        self.assertIn("two models", answer.json["error"]["message"])
 
     def test_glossary(self):
         glossaries = self.folder()
@@ -281,6 +307,7 @@ class Ways(FilesTest):
         server = self.start("--glossaries", glossaries)
         document = self.add("a.txt", TEXT, server=server, glossary="words").json["id"]
         self.assertIn("WEATHERING", self.result(document, server=server).body.decode())
+        self.assertEqual(server.get("/v1/glossaries").json, {"glossaries": [{"name": "words"}]})
 
 
 class Limits(FilesTest):

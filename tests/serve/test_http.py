@@ -244,8 +244,8 @@ class Requests(ServeTest):
         for value in (None, True, 1, 1.5, "x", [], {}, [[]], [{}], "9" * 400, -1):
             for path, names in (("/translate", ("q", "source", "target", "format", "alternatives")),
                                 ("/v1/translate", ("text", "source", "target", "format", "alternatives", "beam", "stream",
-                                                   "priority", "deadline_ms", "glossary", "temperature", "prefix",
-                                                   "sentences")),
+                                                   "priority", "deadline_ms", "glossary", "terms", "temperature",
+                                                   "prefix", "sentences")),
                                 ("/detect", ("q",))):
                 for name in names:
                     fields = {"q": TEXT, "text": TEXT, "source": "zh", "target": "en", name: value}
@@ -349,6 +349,21 @@ class Details(ServeTest):
             self.assertTrue(numbers)
             self.assertFalse([n for n in numbers if len(n.strip(b"-0.")) > 7], answer)
 
+    def test_terms(self):
+        """A request brings its own glossary, whatever the languages are said to be."""
+        text = "今天天气很好。"
+        terms = "# a comment\n天气\tWEATHERING\n今天\t\"Today, so\"\n"
+        for source in ("zh", "auto"):
+            self.assertIn("WEATHERING", self.ask(text=text, source=source, terms=terms)["text"])
+        self.assertEqual(self.ask(text=text, terms=""), self.ask(text=text))
+        for wrong, says in (("天\n", "terms:1: one field"), ("a\tb\na\tc", "terms:2: 'a' has another target"), (1, "terms"),
+                            ("a\tb\n" * (16 << 10) + "c", "terms: more than 64 KiB")):
+            answer = self.server.post("/v1/translate", text=text, source="zh", target="en", terms=wrong)
+            self.assertEqual((answer.status, answer.json["error"]["code"]), (400, "bad_request"), answer)
+            self.assertIn(says, answer.json["error"]["message"])
+        answer = self.server.post("/v1/translate", text=text, source="zh", target="en", terms="a\tb", glossary="a")
+        self.assertEqual((answer.status, answer.json["error"]["message"]), (400, "glossary: not together with terms"))
+
     def test_flags(self):
         self.assertEqual(self.ask(text="12")["flags"], ["passed_through"])
         self.assertEqual(self.ask()["flags"], [])
@@ -357,6 +372,7 @@ class Details(ServeTest):
         self.assertEqual(self.server.get("/ready").json, {"status": "ready"})
         self.assertEqual([e["code"] for e in self.server.get("/v1/languages").json["languages"]], ["zh-Hans"])
         self.assertEqual(len(self.server.get("/v1/models").json["models"]), 1)
+        self.assertEqual(self.server.get("/v1/glossaries").json, {"glossaries": []})
 
 
 class Full(ServeTest):
