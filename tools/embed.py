@@ -25,11 +25,15 @@ def embed(page):
             sys.exit(f"{page.parent / name}: holds {end}, which would end it in the page")
         return text
 
+    def script(name):
+        """A module as a plain script: what it exports is visible to the page's other scripts."""
+        return re.sub(r"(?m)^export ", "", contents(name, "</script"))
+
     text = page.read_text(encoding="utf-8")
     text = re.sub(r'<link rel="stylesheet" href="([^":]+)">',
                   lambda m: "<style>\n" + contents(m[1], "</style") + "</style>", text)
     return re.sub(r'<script src="([^":]+)"></script>',
-                  lambda m: "<script>\n" + contents(m[1], "</script") + "</script>", text)
+                  lambda m: "<script>\n" + script(m[1]) + "</script>", text)
 
 
 def translate(page, language):

@@ -2,6 +2,31 @@
 /* The page: what is shown, and what pointer and keys do. */
 
 const $ = (id) => document.getElementById(id);
+const DATA = JSON.parse($("data").textContent);
+
+/* A level is 255 times the weight's root. */
+function decode(base64) {
+  const text = atob(base64);
+  const weights = new Float32Array(text.length);
+  for (let i = 0; i < weights.length; i++) weights[i] = (text.charCodeAt(i) / 255) ** 2;
+  return weights;
+}
+
+for (const map of Object.values(DATA.maps)) map.weights = decode(map.weights);
+setMaps({ source: DATA.source, target: DATA.inputs.slice(0, 1).concat(DATA.target) }, DATA.maps);
+
+/* The source token that each token of the translation belongs to: as the program says, else the one that the last layer's
+ * heads together read most. */
+const ALIGNMENT = DATA.alignment.length || isEmpty("cross") ? DATA.alignment : (() => {
+  const { layers, rows, columns } = MAPS.cross;
+  const weights = plane("cross", layers - 1, MEAN);
+  return Array.from({ length: rows }, (_, row) => {
+    const part = weights.subarray(row * columns, (row + 1) * columns);
+    return part.indexOf(Math.max(...part));
+  });
+})();
+
+let theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 const view = { kind: KINDS.find((kind) => !isEmpty(kind)) || "cross", layer: MEAN, head: MEAN };
 let pointed = null, kept = null; // { side, unit[, other]: the unit in its row or column }
 let tokens = {}; // elements of the strips, by side
@@ -407,19 +432,20 @@ function show() {
 }
 
 $("language").addEventListener("click", () => { language = language === "zh" ? "en" : "zh"; show(); });
-$("theme").addEventListener("click", () => { theme = theme === "dark" ? "light" : "dark"; makeTable(); show(); });
+$("theme").addEventListener("click", () => { theme = theme === "dark" ? "light" : "dark"; makeTable(theme); show(); });
 $("canvas").addEventListener("pointermove", (event) => point(pointAtCell(event)));
 $("canvas").addEventListener("pointerleave", () => point(null));
 $("canvas").addEventListener("click", (event) => { const at = pointAtCell(event); if (at) keep({ side: at.side, unit: at.unit }); });
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") { pointed = null; keep(null); } });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => {
   theme = event.matches ? "dark" : "light";
-  makeTable();
+  makeTable(theme);
   show();
 });
 let resizing = 0;
 addEventListener("resize", () => { cancelAnimationFrame(resizing); resizing = requestAnimationFrame(show); });
 
+makeTable(theme);
 makeStrips();
 show();
 document.documentElement.dataset.ready = Math.round(performance.now()); // milliseconds since the page was asked for

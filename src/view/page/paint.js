@@ -1,5 +1,5 @@
 "use strict";
-/* Colours and canvases. */
+/* Colours and canvases. A module of the server's page, too, as maps.js is. */
 
 /* From no weight to all of it, in equal steps of the weight's root. */
 const RAMPS = {
@@ -8,14 +8,14 @@ const RAMPS = {
 };
 const LEVELS = 256;
 
-let theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 let table = []; // [LEVELS] of [red, green, blue]
 
-function parse(colour) {
+export function parse(colour) {
   return [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
 }
 
-function makeTable() {
+/* To be called before the others: theme is light or dark. */
+export function makeTable(theme) {
   const stops = RAMPS[theme].map(parse);
   table = Array.from({ length: LEVELS }, (_, level) => {
     const at = level / (LEVELS - 1) * (stops.length - 1);
@@ -24,25 +24,25 @@ function makeTable() {
   });
 }
 
-function colourOf(weight) {
+export function colourOf(weight) {
   return table[Math.round(Math.sqrt(Math.min(Math.max(weight, 0), 1)) * (LEVELS - 1))];
 }
 
-function css(rgb, alpha = 1) {
+export function css(rgb, alpha = 1) {
   return `rgba(${rgb[0]}, ${rgb[1]}, ${rgb[2]}, ${alpha})`;
 }
 
 /* Black or white, what can be read better on rgb. */
-function inkOn(rgb) {
+export function inkOn(rgb) {
   return 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] > 140 ? "#14171c" : "#ffffff";
 }
 
-function variable(name) {
+export function variable(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
 /* Sets a canvas to a size in CSS pixels; drawing is in CSS pixels, too. Very large ones get fewer pixels. */
-function fit(canvas, width, height) {
+export function fit(canvas, width, height) {
   const most = 24e6;
   const ratio = Math.min(devicePixelRatio || 1, Math.sqrt(most / Math.max(width * height, 1)));
   canvas.width = Math.max(1, Math.round(width * ratio));
@@ -70,14 +70,14 @@ function paintCells(weights, rows, columns, triangle) {
   scratch.getContext("2d").putImageData(image, 0, 0);
 }
 
-function drawMap(context, weights, rows, columns, width, height, triangle) {
+export function drawMap(context, weights, rows, columns, width, height, triangle) {
   paintCells(weights, rows, columns, triangle);
   context.imageSmoothingEnabled = width < columns || height < rows;
   context.drawImage(scratch, 0, 0, width, height);
 }
 
 /* Lines between cells, where cells are large enough to have them. */
-function drawGaps(context, rows, columns, cell, colour) {
+export function drawGaps(context, rows, columns, cell, colour) {
   if (cell < 8) return;
   context.fillStyle = colour;
   for (let r = 1; r < rows; r++) context.fillRect(0, r * cell - 0.5, columns * cell, 1);
@@ -85,7 +85,7 @@ function drawGaps(context, rows, columns, cell, colour) {
 }
 
 /* A curve from one box to another: between two strips an S, within one an arch into the gap between them. */
-function drawThread(context, from, to, down, colour, width) {
+export function drawThread(context, from, to, down, colour, width) {
   const x0 = from.x, y0 = down.from ? from.bottom : from.top;
   const x1 = to.x, y1 = down.to ? to.bottom : to.top;
   context.strokeStyle = colour;
@@ -101,5 +101,3 @@ function drawThread(context, from, to, down, colour, width) {
   }
   context.stroke();
 }
-
-makeTable();
