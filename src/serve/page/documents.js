@@ -1,3 +1,213 @@
-export function init(app) {
-  void app;
+/* Documents: uploaded one after the other, translated by the server in the background, and fetched when they are done. */
+import { $, app } from "./app.js";
+import { choosePair } from "./pair.js";
+
+const POLL = 700; // milliseconds
+
+/* {file, fields, state, text: why it failed, progress: 0 to 1 or undefined, left: seconds, id, name, upload: XMLHttpRequest,
+ * again: when it is tried again, line: elements}; state is "queued", "sent", "busy", "waiting", "running", "done" or
+ * "failed". */
+let items = [];
+let endings = []; // of the names that the server takes; none: not known
+let timer = 0;
+
+const isOpen = ({ state }) => state !== "done" && state !== "failed";
+
+/* -------------------------------------------------------------------------------------------------------------- the list */
+
+function makeLine(item) {
+  const line = {
+    name: app.element("span", { class: "file-name", dir: "auto" }, item.file.name),
+    state: app.element("span", { class: "file-state" }),
+    bar: app.element("progress", { max: 1, "aria-label": item.file.name }),
+    download: app.element("button", { type: "button", class: "primary", hidden: true, onclick: () => download(item) }),
+    remove: app.element("button", { type: "button", class: "quiet", onclick: () => remove(item) }),
+  };
+  line.all = app.element("li", {}, app.element("span", { class: "file-text" }, line.name, line.state), line.bar,
+    app.element("span", { class: "file-buttons" }, line.download, line.remove));
+  $("documents-list").append(line.all);
+  return line;
+}
+
+function showItem(item) {
+  const { line, state, progress } = item;
+  const left = item.again ? Math.max(1, Math.ceil((item.again - Date.now()) / 1000)) : item.left;
+  const more = progress === undefined ? "" : ` ${Math.floor(100 * progress)}%`;
+  const rest = state === "running" && left > 0 ? app.t(left < 90 ? "documents.left" : "documents.left.minutes",
+    { seconds: left, minutes: Math.round(left / 60) }) : "";
+  line.all.dataset.state = state;
+  line.name.textContent = item.name || item.file.name;
+  line.state.textContent = state === "failed" ? item.text : app.t(`documents.${state}`, { seconds: left }) + more + rest;
+  line.bar.hidden = !isOpen(item);
+  if (progress === undefined) line.bar.removeAttribute("value");
+  else line.bar.value = progress;
+  line.download.hidden = state !== "done";
+  line.download.textContent = app.t("documents.download");
+  line.download.setAttribute("aria-label", app.t("documents.download.name", { name: item.name || "" }));
+  line.remove.textContent = app.t(isOpen(item) ? "documents.cancel" : "documents.remove");
+  line.remove.setAttribute("aria-label", app.t(isOpen(item) ? "documents.cancel.name" : "documents.remove.name",
+    { name: item.file.name }));
+}
+
+function set(item, values) {
+  const before = item.state;
+  Object.assign(item, { progress: undefined, again: undefined }, values);
+  showItem(item);
+  if (item.state !== before && !isOpen(item))
+    app.say(app.t(`documents.${item.state}.name`, { name: item.file.name }));
+}
+
+function fail(item, error) {
+  const known = { 413: "large", 404: "forgotten", 0: "gone" }[error.status];
+  const text = known ? app.t(`documents.${known}`) : error.message, own = `${item.file.name}: `;
+  set(item, { state: "failed", text: text.startsWith(own) ? text.slice(own.length) : text });
+}
+
+function remove(item) {
+  const next = item.line.all.nextElementSibling || item.line.all.previousElementSibling;
+  if (item.upload) item.upload.abort();
+  if (item.id) app.api(`v1/documents/${item.id}`, { method: "DELETE" }).catch(() => {}); // it is forgotten in an hour
+  items = items.filter((other) => other !== item);
+  item.line.all.remove();
+  (next ? next.querySelector("button:last-child") : $("documents-choose")).focus();
+}
+
+async function download(item) {
+  try {
+    const blob = await (await app.api(`v1/documents/${item.id}/result`)).blob();
+    const link = app.element("a", { href: URL.createObjectURL(blob), download: item.name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    item.fetched = true;
+  } catch (error) {
+    if (error.status === 404) fail(item, error);
+    else app.notice(error.status ? error.message : app.t("documents.gone"));
+  }
+}
+
+/* ------------------------------------------------------------------------------------------------------------ the server */
+
+/* XMLHttpRequest, as fetch does not tell how much has been sent. */
+function upload(item) {
+  const form = new FormData(), request = new XMLHttpRequest(), key = $("key").value;
+  for (const [name, value] of Object.entries(item.fields)) form.append(name, value);
+  form.append("file", item.file, item.file.name);
+  request.open("POST", "v1/documents");
+  if (key) request.setRequestHeader("Authorization", `Bearer ${key}`);
+  request.responseType = "json";
+  request.upload.onprogress = ({ loaded, total }) => set(item, { state: "sent", progress: loaded / total });
+  request.onerror = () => fail(item, { status: 0 });
+  request.onload = () => {
+    const answer = Object(request.response), { message = request.statusText } = Object(answer.error);
+    if (request.status === 202) take(item, answer);
+    else if (request.status === 503 || request.status === 429)
+      set(item, { state: "busy", again: Date.now() + 1000 * (Number(request.getResponseHeader("Retry-After")) || 5) });
+    else fail(item, { status: request.status, message });
+  };
+  request.onloadend = () => {
+    item.upload = undefined;
+    goOn();
+  };
+  item.upload = request;
+  set(item, { state: "sent", progress: 0 });
+  request.send(form);
+}
+
+function take(item, { id, name, status, texts, texts_done: done, seconds_left: left, error }) {
+  if (status === "failed") fail(item, { message: error.error.message });
+  else set(item, { id, name, left, state: status, progress: status === "running" && texts ? done / texts : undefined });
+}
+
+async function ask(item) {
+  try {
+    const answer = await app.json(`v1/documents/${item.id}`);
+    if (items.includes(item)) take(item, answer);
+  } catch (error) {
+    if (error.status) fail(item, error); // without an answer, it is asked again
+  }
+}
+
+/* Sends the next document if none is being sent, and asks for the others. */
+async function goOn() {
+  clearTimeout(timer);
+  timer = 0;
+  const next = items.find(({ state, again }) => state === "queued" || (state === "busy" && again <= Date.now()));
+  if (next && !items.some((item) => item.upload)) upload(next);
+  for (const item of items.filter(({ state }) => state === "busy")) showItem(item);
+  await Promise.all(items.filter(({ state }) => state === "waiting" || state === "running").map(ask));
+  if (!timer && items.some((item) => isOpen(item) && item.state !== "sent")) timer = setTimeout(goOn, POLL);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- choosing */
+
+function add(files) {
+  const { source, target } = app.pair();
+  const fields = { source, target, ...($("documents-glossary").checked ? app.glossary() : {}) };
+  if ($("documents-bilingual").checked) fields.bilingual = "true";
+  for (const file of files) {
+    const item = { file, fields, state: "queued" };
+    item.line = makeLine(item);
+    items.push(item);
+    const fits = !endings.length || endings.some((end) => file.name.toLowerCase().endsWith(end));
+    if (fits) showItem(item);
+    else fail(item, { message: app.t("documents.unknown") });
+  }
+  goOn();
+}
+
+function showGlossary() {
+  const count = app.glossaryCount(), key = count === undefined ? "" : count === 0 ? ".none" : ".count";
+  $("documents-glossary").disabled = count === 0;
+  $("documents-glossary-text").textContent = app.t(`documents.glossary${key}`, { count });
+}
+
+async function findEndings() {
+  try {
+    endings = (await app.json("frontend/settings")).supportedFilesFormat;
+    $("documents-file").accept = endings.join(",");
+  } catch { /* the server tells when it gets a document */ }
+}
+
+function isFiles(event) {
+  return event.dataTransfer && event.dataTransfer.types.includes("Files");
+}
+
+function startDropping() {
+  const leave = () => $("documents-drop").classList.remove("dropping");
+  addEventListener("dragover", (event) => {
+    if (!isFiles(event)) return;
+    event.preventDefault();
+    $("documents-drop").classList.add("dropping");
+  });
+  addEventListener("dragleave", (event) => event.relatedTarget || leave());
+  addEventListener("drop", (event) => {
+    leave();
+    if (!isFiles(event) || event.defaultPrevented) return;
+    event.preventDefault();
+    app.show("documents");
+    add(event.dataTransfer.files);
+  });
+}
+
+export function init() {
+  choosePair("documents");
+  startDropping();
+  $("documents-choose").onclick = () => $("documents-file").click();
+  $("documents-file").onchange = () => {
+    add([...$("documents-file").files]);
+    $("documents-file").value = "";
+  };
+  app.on("tab", (name) => {
+    if (name !== "documents") return;
+    showGlossary();
+    if (!endings.length) findEndings();
+  });
+  for (const name of ["pair", "glossary"]) app.on(name, showGlossary);
+  app.on("language", () => {
+    items.forEach(showItem);
+    if (app.glossaryCount) showGlossary();
+  });
+  addEventListener("beforeunload", (event) => {
+    if (items.some(isOpen)) event.preventDefault();
+  });
 }
