@@ -18,7 +18,8 @@
  *   app.options                  further fields of v1/translate, such as glossary; who changes them emits "options"
  *   app.on(NAME, HANDLER), app.emit(NAME, VALUE)
  *                                "language" (of the page), "pair", "key", "languages", "settings" (of frontend/settings),
- *                                "tab" (its name), "options", "translated" ({text, source, target, translation})
+ *                                "tab" (its name), "options", "translated" ({text, source, target, translation,
+ *                                sentences: [source, translation] of each; tokens and seconds, if the server made it})
  *   app.show(TAB)                "text", "documents", "glossary", "attention" */
 import messages from "./messages.js";
 import * as text from "./text.js";

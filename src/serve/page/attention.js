@@ -14,14 +14,6 @@ let at;         // {row, column}: what the readout speaks of
 
 /* ---------------------------------------------------------------------------------------------------------------- asking */
 
-/* The sentences of a text with their translations, [text, translation] each: attention is that of one. */
-function sentencesOf({ text, translation, sentences }) {
-  if (!sentences || !sentences.length) return [[text, translation]];
-  const from = [...text], to = [...translation];
-  const cut = (characters, place) => characters.slice(...place.characters).join("").trim();
-  return sentences.map(({ source, target }) => [cut(from, source), cut(to, target)]);
-}
-
 function nameOf(piece) {
   const name = piece.replace(/^▁(?=.)/u, "");
   return name === "" ? "∅" : name.trim() === "" ? "␣" : name;
@@ -35,8 +27,8 @@ function flatten(weights) {
 
 async function ask() {
   const mine = ++wanted, kind = $("attention-part").value;
-  const { source, target } = translated;
-  const [text, translation] = sentencesOf(translated)[$("attention-sentence").selectedIndex];
+  const { source, target, sentences } = translated;
+  const [text, translation] = sentences[$("attention-sentence").selectedIndex];
   $("attention-body").setAttribute("aria-busy", "true");
   try {
     const [answer, ...modules] = await Promise.all([
@@ -79,7 +71,7 @@ function open() {
   $("attention-body").hidden = !translated;
   if (!translated || translated.shown) return;
   translated.shown = true;
-  const sentences = sentencesOf(translated);
+  const { sentences } = translated;
   $("attention-sentence").replaceChildren(...sentences.map(([text]) => app.element("option", {}, text.slice(0, 80))));
   $("attention-sentence").closest("label").hidden = sentences.length < 2;
   ask();
@@ -218,9 +210,9 @@ function onKey(event) {
 }
 
 export function init() {
-  app.on("translated", (event) => {
-    if (!event.text.trim()) return;
-    translated = { ...event };
+  app.on("translated", ({ sentences, source, target }) => {
+    if (!sentences.length) return;
+    translated = { sentences, source, target };
     if (!$("panel-attention").hidden) open();
   });
   app.on("tab", (name) => {

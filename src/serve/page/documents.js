@@ -142,7 +142,8 @@ async function goOn() {
 
 function add(files) {
   const { source, target } = app.pair();
-  const fields = { source, target, ...($("documents-glossary").checked ? app.glossary() : {}) };
+  const { glossary, terms } = $("documents-glossary").checked ? app.options : {};
+  const fields = { source, target, ...(glossary ? { glossary } : {}), ...(terms ? { terms } : {}) };
   if ($("documents-bilingual").checked) fields.bilingual = "true";
   for (const file of files) {
     const item = { file, fields, state: "queued" };
@@ -156,16 +157,10 @@ function add(files) {
 }
 
 function showGlossary() {
-  const count = app.glossaryCount(), key = count === undefined ? "" : count === 0 ? ".none" : ".count";
-  $("documents-glossary").disabled = count === 0;
+  const { glossary, terms } = app.options, key = glossary ? "" : terms ? ".count" : ".none";
+  const count = terms ? terms.split("\n").length - 1 : 0;
+  $("documents-glossary").disabled = key === ".none";
   $("documents-glossary-text").textContent = app.t(`documents.glossary${key}`, { count });
-}
-
-async function findEndings() {
-  try {
-    endings = (await app.json("frontend/settings")).supportedFilesFormat;
-    $("documents-file").accept = endings.join(",");
-  } catch { /* the server tells when it gets a document */ }
 }
 
 function isFiles(event) {
@@ -197,16 +192,12 @@ export function init() {
     add([...$("documents-file").files]);
     $("documents-file").value = "";
   };
-  app.on("tab", (name) => {
-    if (name !== "documents") return;
-    showGlossary();
-    if (!endings.length) findEndings();
+  app.on("settings", ({ supportedFilesFormat }) => {
+    endings = supportedFilesFormat;
+    $("documents-file").accept = endings.join(",");
   });
-  for (const name of ["pair", "glossary"]) app.on(name, showGlossary);
-  app.on("language", () => {
-    items.forEach(showItem);
-    if (app.glossaryCount) showGlossary();
-  });
+  for (const name of ["tab", "language"]) app.on(name, showGlossary);
+  app.on("language", () => items.forEach(showItem));
   addEventListener("beforeunload", (event) => {
     if (items.some(isOpen)) event.preventDefault();
   });

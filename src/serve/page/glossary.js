@@ -1,22 +1,17 @@
-/* The terms of each pair of languages: kept in this browser, sent with each request.
- *
- *   app.glossary()       fields of a request that make it use what is chosen for the pair: {terms}, {glossary} or {}
- *   app.glossaryCount()  the number of its terms; undefined: a glossary of the server is used */
+/* The terms of each pair of languages: kept in this browser, and in app.options, so that they go with each request. */
 import { $, app } from "./app.js";
 import { choosePair } from "./pair.js";
 
 const MOST_BYTES = 64 << 10; // that the server takes with a request
 const FLAGS = /^(case|nocase|word|part)([ ,;]+(case|nocase|word|part))*$/;
 
-let detected = ""; // the source language of the last text whose language was to be detected
-let shown;         // the pair of the table
-let rows = [];     // its terms: [source, target, flags]
+let shown;     // the pair of the table
+let rows = []; // its terms: [source, target, flags]
 let saving = 0;
 
 /* undefined: the source language is not known. */
 function pair() {
-  const { source, target } = app.pair();
-  const from = source === "auto" || !source ? detected : source;
+  const { source, target } = app.pair(), from = source === "auto" ? app.detected : source;
   return from && target ? `${from}.${target}` : undefined;
 }
 
@@ -81,11 +76,18 @@ function parse(text) {
 
 /* ---------------------------------------------------------------------------------------------------------- what is used */
 
-function request() {
-  const use = pair() ? chosen() : "off";
-  if (use.startsWith("server:")) return app.pair().source === "auto" ? {} : { glossary: use.slice("server:".length) };
-  const terms = use === "own" ? toTsv(whole(stored())) : "";
+/* What a request needs to use the terms. A glossary of the server needs a source language that is given. */
+function fields() {
+  const use = pair() ? chosen() : "off", terms = use === "own" ? toTsv(whole(stored())) : "";
+  if (use.startsWith("server:") && app.pair().source !== "auto") return { glossary: use.slice("server:".length) };
   return terms && new Blob([terms]).size <= MOST_BYTES ? { terms } : {};
+}
+
+/* Whether the fields are others than before. */
+function setOptions() {
+  const { glossary, terms, ...others } = app.options, next = fields();
+  app.options = { ...others, ...next };
+  return glossary !== next.glossary || terms !== next.terms;
 }
 
 function save() {
@@ -94,7 +96,7 @@ function save() {
   const kept = rows.filter(([source, target]) => source.trim() || target.trim());
   app.store.set(`terms.${shown}`, kept.length ? kept : undefined);
   showCount();
-  app.emit("glossary");
+  if (setOptions()) app.emit("options");
 }
 
 function saveSoon() {
@@ -229,16 +231,11 @@ async function findGlossaries() {
 }
 
 export function init() {
-  app.glossary = request;
-  app.glossaryCount = () => {
-    const { glossary, terms } = request();
-    return glossary ? undefined : terms ? whole(stored()).length : 0;
-  };
   choosePair("glossary");
   $("glossary-use").onchange = () => {
     app.store.set(`glossary.${shown}`, $("glossary-use").value === "own" ? undefined : $("glossary-use").value);
     show();
-    app.emit("glossary");
+    if (setOptions()) app.emit("options");
   };
   $("glossary-rows").oninput = onInput;
   $("glossary-rows").onclick = onClick;
@@ -261,14 +258,12 @@ export function init() {
     showRows();
     save();
   };
-  app.on("pair", show);
-  app.on("language", show);
-  app.on("translated", ({ source }) => {
-    if (app.pair().source !== "auto" || source === detected) return;
-    detected = source;
+  app.on("pair", () => {
     show();
-    if (request().terms) app.emit("glossary"); // the text was translated without them
+    setOptions(); // the text's tab translates after this
   });
+  app.on("language", show);
+  app.on("translated", () => setOptions() && app.emit("options")); // it was detected to be of another language
   app.on("tab", (name) => name === "glossary" && findGlossaries());
   addEventListener("pagehide", () => saving && save());
 }

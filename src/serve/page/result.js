@@ -83,8 +83,9 @@ const textOf = (translation) => translation.sentences.map((s) => s.before + s.ta
 
 /* What other parts of the page get. */
 export function value() {
-  return shown ? { text: shown.text, source: shown.source, target: shown.target, translation: textOf(shown) } :
-    { text: "", source: "", target: "", translation: "" };
+  return shown ? { text: shown.text, source: shown.source, target: shown.target, translation: textOf(shown),
+    sentences: shown.sentences.map(({ source, target }) => [source, target]) } :
+    { text: "", source: "", target: "", translation: "", sentences: [] };
 }
 
 export const detected = () => shown;

@@ -34,7 +34,7 @@ export const clean = (text) => text.replace(/[\0\p{Cs}]/gu, "\ufffd");
 
 async function ask(text, pair, signal) {
   const json = { text: clean(text), ...pair, stream: true, sentences: true, align: true, doubtful: true, ...app.options };
-  const answer = await app.api("v1/translate", { json, signal });
+  const began = performance.now(), answer = await app.api("v1/translate", { json, signal });
   const pieces = [];
   for await (const [name, value] of events(answer.body)) {
     if (signal.aborted) return;
@@ -43,7 +43,7 @@ async function ask(text, pair, signal) {
       state("");
       result.showPart(pieces);
     } else if (name === "done") {
-      show(text, value.translations[0]);
+      show(text, value.translations[0], (performance.now() - began) / 1000);
       return;
     } else {
       throw Object.assign(new Error(value.error.message), { status: value.error.code === "unavailable" ? 503 : 500 });
@@ -129,12 +129,12 @@ function state(text) {
   $("state").textContent = text;
 }
 
-function show(text, translation) {
+function show(text, translation, seconds) {
   result.show(text, translation);
   found(translation);
   if (translation.confidence !== undefined && translation.source === translation.target && turn(translation.source)) return;
   $("copy").hidden = false;
-  app.emit("translated", result.value());
+  app.emit("translated", { ...result.value(), tokens: translation.target_tokens, seconds });
   tell();
 }
 
