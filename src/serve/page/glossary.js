@@ -185,6 +185,11 @@ function onKey(event) {
 /* ----------------------------------------------------------------------------------------------------------------- files */
 
 async function readFiles(files) {
+  const size = [...files].reduce((sum, file) => sum + file.size, 0);
+  if (size > 4 * MOST_BYTES) { // more than could be used, and shown quickly
+    app.notice(app.t("glossary.large", { size: Math.ceil(size / 1024) }));
+    return;
+  }
   const { found, skipped } = parse((await Promise.all([...files].map((file) => file.text()))).join("\n"));
   const replaced = new Set(found.map(([source]) => source));
   rows = [...rows.filter(([source]) => !replaced.has(clean(source))), ...found];

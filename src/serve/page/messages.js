@@ -49,6 +49,7 @@ export default {
   "glossary.count": ["{count} terms", "{count} 条术语"],
   "glossary.long": ["{size} KiB of terms are more than the 64 KiB that can be used: delete some.", "术语共 {size} KiB，超过 64 KiB 的上限，因此不会生效，请删去一些。"],
   "glossary.import": ["Import", "导入"],
+  "glossary.large": ["{size} KiB are too much: 64 KiB of terms can be used here. The server may have larger glossaries.", "文件有 {size} KiB，太大了：这里最多使用 64 KiB 的术语，更大的术语表请放到服务器上。"],
   "glossary.tsv": ["Export TSV", "导出 TSV"],
   "glossary.csv": ["Export CSV", "导出 CSV"],
   "glossary.empty": ["Delete all", "全部删除"],

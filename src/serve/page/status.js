@@ -1,7 +1,7 @@
 /* The line at the foot of the page: the model of the languages, its speed in the last translation, memory, version. */
 import { $, app } from "./app.js";
 
-const PAUSE = 10000; // milliseconds between two questions to the server
+const PAUSE = 30000; // milliseconds between two questions to the server
 
 let models = [], memory = 0, version = "", speed = 0, asked = -PAUSE;
 
