@@ -27,7 +27,7 @@ suite=
 wrapper=
 runner=()
 patterns=()
-texts=true # whether the tests of suite `texts` run: they do not depend on the compiler
+texts=true # whether the tests of suites `texts` and `browser` run: they do not depend on the compiler
 prepare=
 live=false
 emulated=(kernels network team 'default model' levels)
@@ -100,7 +100,7 @@ if [ "$suite" ] || [ ${#patterns[@]} -gt 0 ]; then
     select+=("${names[@]}")
 else
     build "$dir" all "${options[@]}"
-    "$texts" || select+=(--no-suite texts)
+    "$texts" || select+=(--no-suite texts --no-suite browser)
 fi
 
 status=0

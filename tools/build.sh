@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables that the sourcing script sets or uses
-# What run.sh, test.sh and .ci/run share: installing what a build needs, and building with Meson.
+# What run.sh, test.sh, .ci/run and tools/browser.sh share: installing what is needed, and building with Meson.
 # The script that sources it sets `root`, the project's folder, and before build() the list `needs`.
 # Nothing here writes to stdout or reads stdin: they belong to the user.
 
@@ -123,6 +123,17 @@ install_needs() { # install_needs NEED...
     fi
     list_missing "$@"
     [ ${#packages[@]} -eq 0 ] || fail "still missing after apt-get: ${names[*]}"
+}
+
+# install_python DIR LIST: a Python environment in DIR with the packages that the file LIST of the project names, made anew
+# when the list changes.
+install_python() {
+    cmp -s "$root/$2" "$1/.installed" && return
+    note "installing Python packages in $1…"
+    rm -rf "$1"
+    quietly python3 -m venv "$1" || fail "$1: python3 -m venv failed"
+    quietly "$1/bin/python" -m pip install -r "$root/$2" || fail "$1: pip install -r $2 failed (it needs the network)"
+    cp "$root/$2" "$1/.installed"
 }
 
 setup=() # more arguments of meson setup

@@ -3,7 +3,6 @@
 # build/engines once, and again when their list changes.
 
 engine_needs=('venv python3 python3-venv')
-engine_list=$root/tests/engines/requirements.txt
 engine_dir=$root/build/engines
 # Each makes fixtures, and with --check compares the committed ones with its engine and with this project's program.
 engine_scripts=(
@@ -30,17 +29,6 @@ engine_scripts=(
 # tests/engines/package.json.
 node_scripts=('tests/bergamot/compare.py --node' 'tests/serve/clients_deepl.py --node')
 
-prepare_engines() {
-    install_needs "${engine_needs[@]}"
-    cmp -s "$engine_list" "$engine_dir/.installed" && return
-    note 'installing the engines in build/engines…'
-    rm -rf "$engine_dir"
-    quietly python3 -m venv "$engine_dir" || fail "$engine_dir: python3 -m venv failed"
-    quietly "$engine_dir/bin/python" -m pip install -r "$engine_list" ||
-        fail "$engine_dir: pip install -r tests/engines/requirements.txt failed (it needs the network)"
-    cp "$engine_list" "$engine_dir/.installed"
-}
-
 prepare_node() { # false: there is no Node.js, or nothing to install for it
     local packages=$root/tests/engines/package.json
     command -v node >/dev/null && command -v npm >/dev/null && [ -f "$packages" ] || return 1
@@ -56,7 +44,8 @@ prepare_node() { # false: there is no Node.js, or nothing to install for it
 # check_engines TRANSLATE: adds to `passed`, `failed` and `skipped`.
 check_engines() {
     local script output words
-    prepare_engines
+    install_needs "${engine_needs[@]}"
+    install_python "$engine_dir" tests/engines/requirements.txt
     for script in "${engine_scripts[@]}" "${node_scripts[@]}"; do
         read -ra words <<<"$script"
         if [[ $script == *' --node' ]] && ! prepare_node; then
