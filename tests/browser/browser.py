@@ -1,6 +1,7 @@
 """Shared by the tests of pages in a browser: Debian's Chromium, driven by Playwright (tools/browser.sh installs both)."""
 import atexit
 import pathlib
+import re
 import shutil
 import site
 import sys
@@ -38,7 +39,7 @@ class BrowserTest(unittest.TestCase):
     maxDiff = 2000
 
     def setUp(self):
-        self.complaints = []
+        self.complaints, self.expected = [], []
 
     def context(self, **options):
         """A new profile: languages, colours and storage of its own. Options are those of Playwright's new_context()."""
@@ -54,5 +55,12 @@ class BrowserTest(unittest.TestCase):
         if not url.startswith((self.origin, "data:", "blob:", "about:")):
             self.complaints.append(f"request: {url}")
 
+    def expect_complaints(self, *patterns):
+        """What a test provokes."""
+        self.expected += patterns
+
     def tearDown(self):
-        self.assertEqual(self.complaints, [])
+        for context in browser().contexts:
+            for page in context.pages:
+                page.evaluate("0")  # what it has said has come here
+        self.assertEqual([c for c in self.complaints if not any(re.search(e, c) for e in self.expected)], [])

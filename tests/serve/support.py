@@ -16,7 +16,8 @@ import urllib.parse
 
 TOOL = ""   # translate; translate-serve is beside it
 MODEL = ""  # from Chinese to English
-FIXTURES = pathlib.Path(__file__).parent.parent
+FIXTURES = pathlib.Path(__file__).resolve().parent.parent
+ROOT = FIXTURES.parent
 MANY = FIXTURES / "languages" / "fixtures" / "m2m100" / "model"  # languages in tens; its translations mean nothing
 
 END = signal.SIGTERM
