@@ -10,7 +10,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "build" / "browser" / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-SECONDS = 30  # that a state may take to come
+SECONDS = 3  # that a state may take to come
 
 site.addsitedir(str(PACKAGES))
 try:
@@ -46,7 +46,7 @@ class BrowserTest(unittest.TestCase):
         context = browser().new_context(**options)
         self.addCleanup(context.close)
         context.set_default_timeout(1000 * SECONDS)
-        context.on("console", lambda m: self.complaints.append(f"{m.type}: {m.text}"))
+        context.on("console", lambda m: m.type in ("warning", "error") and self.complaints.append(f"{m.type}: {m.text}"))
         context.on("weberror", lambda e: self.complaints.append(f"exception: {e.error}"))
         context.on("request", lambda r: self.note_request(r.url))
         return context
