@@ -93,6 +93,10 @@ class PageTest(browser.BrowserTest, support.ServeTest):
     def shows(self, result):
         expect(self.page.locator("#result")).to_have_text(result)
 
+    def idle(self):
+        """Waits until nothing is being translated."""
+        expect(self.page.locator("#result")).not_to_have_attribute("aria-busy", "true")
+
     def accessible(self):
         """axe-core's findings in what the page shows now."""
         if not self.page.evaluate("'axe' in window"):

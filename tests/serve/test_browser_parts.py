@@ -1,0 +1,300 @@
+"""The page's documents, glossary, attention and status."""
+import io
+import json
+import re
+import zipfile
+
+import support
+from page import DEFAULT_MODEL, HOSTILE, ROOT, WEATHER, PageTest, expect
+
+DOCUMENTS = ROOT / "examples" / "documents"
+PIXELS = """(() => { const c = document.querySelector('#attention-canvas');
+  const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
+  return new Set(new Uint32Array(data.buffer)).size + ':' + data.reduce((sum, x, i) => (sum * 31 + x * (i % 7)) % 1000003, 0); })()"""
+
+
+class Documents(PageTest):
+    ARGUMENTS = ("-m", DEFAULT_MODEL)
+
+    def open(self, *arguments, **more):
+        super().open(*arguments, **more)
+        self.page.click("#tab-documents")
+        self.page.select_option("#documents-source", "zh-Hans")
+        return self.page
+
+    def line(self, index=-1):
+        return self.page.locator("#documents-list li").nth(index)
+
+    def upload(self, file, state="done"):
+        count = self.page.locator("#documents-list li").count()
+        self.page.set_input_files("#documents-file", file)
+        expect(self.line(count)).to_have_attribute("data-state", state)
+        return self.line(count)
+
+    def fetch(self, line):
+        """Name and content of a translated document."""
+        with self.page.expect_download() as d:
+            line.locator("button.primary").click()
+        return d.value.suggested_filename, d.value.path().read_bytes()
+
+    @staticmethod
+    def text_file(name, text):
+        return {"name": name, "mimeType": "text/plain", "buffer": text.encode()}
+
+    def test_docx_is_translated(self):
+        self.open()
+        line = self.upload(DOCUMENTS / "report.docx")
+        expect(line.locator("progress")).to_be_hidden()
+        name, data = self.fetch(line)
+        self.assertRegex(name, r"^report.*\.docx$")
+        with zipfile.ZipFile(io.BytesIO(data)) as z:
+            self.assertIsNone(z.testzip())
+            text = re.sub("<[^>]+>", " ", z.read("word/document.xml").decode())
+        self.assertRegex(text, "(?s)report.*computers.*Shanghai")
+        self.assertNotRegex(text, "[一-鿿]")
+        self.accessible()
+
+    def test_progress_is_shown(self):
+        proxy = self.proxied()
+        self.open(port=proxy.port)
+        self.page.wait_for_load_state("networkidle")
+        proxy.hold()
+        line = self.upload(self.text_file("a.txt", "今天天气很好。\n\n" * 1000), state="sent")
+        expect(line.locator("progress")).to_be_visible()
+        expect(line.locator(".file-state")).to_have_text(re.compile("Sending"))
+        proxy.release()
+        expect(line).to_have_attribute("data-state", "running")
+        expect(line.locator(".file-state")).to_have_text(re.compile(r"Translating \d+ ?%"))
+        expect(line).to_have_attribute("data-state", "done")
+
+    def test_documents_are_dropped(self):
+        self.open()
+        self.page.click("#tab-text")  # wherever one is
+        data = self.page.evaluate_handle("""(() => { const data = new DataTransfer();
+          for (const name of ['one.md', 'two.txt']) data.items.add(new File(['今天天气很好。'], name)); return data; })()""")
+        self.page.dispatch_event("body", "dragover", {"dataTransfer": data})
+        self.page.dispatch_event("body", "drop", {"dataTransfer": data})
+        expect(self.page.locator("#panel-documents")).to_be_visible()
+        for index, ending in ((0, ".md"), (1, ".txt")):
+            expect(self.line(index)).to_have_attribute("data-state", "done")
+            name, data = self.fetch(self.line(index))
+            self.assertTrue(name.endswith(ending), name)
+            self.assertRegex(data.decode(), "weather")
+
+    def test_source_is_kept(self):
+        self.open()
+        self.page.check("#documents-bilingual")
+        text = self.fetch(self.upload(self.text_file("a.txt", "今天天气很好。")))[1].decode()
+        self.assertRegex(text, r"今天天气很好。\s+.*weather")
+
+    def test_what_cannot_be_translated(self):
+        self.open(self.start("--upload-limit", "1"))
+        self.expect_complaints("status of 4", "ERR_CONNECTION")
+        for f in (self.text_file("a.xyz", "a"), {**self.text_file("a.docx", "no zip")},
+                  self.text_file("large.txt", "今天天气很好。" * 200000)):
+            line = self.upload(f, state="failed")
+            expect(line.locator(".file-state")).to_have_text(re.compile(r"\w{3}"))
+            line.locator("button.quiet").click()
+            expect(self.page.locator("#documents-list li")).to_have_count(0)
+
+    def test_full_server(self):
+        self.open()
+        self.expect_complaints("status of 503")
+        self.page.route("**/v1/documents", lambda route: route.fulfill(
+            status=503, headers={"Retry-After": "1", "Content-Type": "application/json"},
+            body=json.dumps({"error": {"code": "unavailable", "message": "too much"}})), times=1)
+        line = self.upload(self.text_file("a.txt", "今天天气很好。"), state="busy")
+        expect(line).to_have_attribute("data-state", "done")
+
+    def test_hostile_names(self):
+        self.open()
+        for text in HOSTILE:
+            name = text.replace("/", "_") + ".txt"
+            line = self.upload(self.text_file(name, "今天天气很好。"))
+            self.assertIn(re.search(r"\w{5,}", text)[0], line.inner_text())
+            self.fetch(line)
+            self.unharmed()
+
+
+class Glossary(PageTest):
+    def open(self, *arguments, **more):
+        super().open(*arguments, **more)
+        self.page.select_option("#source-language", "zh-Hans")
+        return self.page
+
+    def field(self, row, column):
+        return self.page.locator("#glossary-rows tr").nth(row).locator("input").nth(column)
+
+    def term(self, row, source, target):
+        self.page.click("#tab-glossary")
+        self.field(row, 0).fill(source)
+        self.field(row, 1).fill(target)
+
+    def translates(self, text, result):
+        self.page.click("#tab-text")
+        self.page.fill("#source", "")
+        self.page.fill("#source", text)
+        self.shows(re.compile(result))
+
+    def test_terms_are_used_and_kept(self):
+        self.open()
+        self.translates("我们下周去北京", "Beijing")
+        self.term(0, "北京", "Peking")
+        self.page.click("#tab-text")
+        self.shows(re.compile("Peking"))  # by itself
+        self.term(1, "下周", "tomorrow")
+        self.accessible()
+        self.page.reload()
+        self.page.click("#tab-glossary")
+        expect(self.field(0, 1)).to_have_value("Peking")
+        expect(self.field(1, 1)).to_have_value("tomorrow")
+        self.translates("我们下周去北京", "Peking.*tomorrow|tomorrow.*Peking")
+        self.page.click("#tab-glossary")
+        self.page.locator("#glossary-rows button").first.click()
+        self.translates("我们下周去北京", "Beijing")
+        self.page.click("#tab-glossary")
+        self.page.select_option("#glossary-use", "off")
+        self.translates("我们下周去北京", "next week")
+
+    def test_with_the_keyboard(self):
+        self.open()
+        self.page.click("#tab-glossary")
+        self.field(0, 0).focus()
+        for text in ("北京", "Peking", "上海", "Shanghai City"):
+            self.page.keyboard.insert_text(text)
+            self.page.keyboard.press("Enter")
+        expect(self.page.locator("#glossary-count")).to_have_text("2 terms")
+        expect(self.field(1, 1)).to_have_value("Shanghai City")
+
+    def test_same_source_twice(self):
+        self.open()
+        self.term(0, "北京", "Peking")
+        self.term(1, "北京", "Beijing")
+        expect(self.field(1, 0)).to_have_attribute("aria-invalid", "true")
+        expect(self.page.locator("#glossary-count")).to_have_text("1 term")
+        self.accessible()
+
+    def test_files(self):
+        self.open()
+        self.page.click("#tab-glossary")
+        text = "# 城市\n北京\tPeking\n\n上海\tShanghai City\tcase\n# 注释\nonly one\n"
+        self.page.set_input_files("#glossary-file", {"name": "a.tsv", "mimeType": "", "buffer": text.encode()})
+        expect(self.page.locator("#glossary-count")).to_have_text("2 terms")
+        expect(self.page.locator("#notice")).to_contain_text("skipped: 1")
+        for button, expected in (("tsv", "北京\tPeking\n上海\tShanghai City\tcase\n"),
+                                 ("csv", "北京,Peking\n上海,Shanghai City,case\n")):
+            with self.page.expect_download() as d:
+                self.page.click(f"#glossary-save-{button}")
+            self.assertRegex(d.value.suggested_filename, rf"\.{button}$")
+            self.assertEqual(d.value.path().read_text(), expected)
+        self.page.on("dialog", lambda dialog: dialog.accept())
+        self.page.click("#glossary-empty")
+        expect(self.page.locator("#glossary-count")).to_have_text("0 terms")
+        self.page.set_input_files("#glossary-file", {"name": "a.csv", "mimeType": "", "buffer": '"北京","Pe,""k""ing"\r\n'.encode()})
+        expect(self.field(0, 1)).to_have_value('Pe,"k"ing')
+
+    def test_glossaries_of_the_server(self):
+        folder = self.folder()
+        (folder / "cities.tsv").write_text("北京\tPeking\n")
+        self.open(self.start("--glossaries", folder))
+        self.page.click("#tab-glossary")
+        self.page.select_option("#glossary-use", "server:cities")
+        self.translates("我们下周去北京", "Peking")
+
+    def test_terms_in_documents(self):
+        self.open()
+        self.term(0, "北京", "Peking")
+        self.page.click("#tab-documents")
+        expect(self.page.locator("#documents-glossary-text")).to_contain_text("1")
+        for count, (name, result) in enumerate((("a.txt", "Peking"), ("b.txt", "Beijing"))):
+            self.page.set_input_files("#documents-file", Documents.text_file(name, "我们下周去北京。"))
+            line = self.page.locator("#documents-list li").nth(count)
+            with self.page.expect_download() as d:
+                line.locator("button.primary").click()
+            self.assertIn(result, d.value.path().read_text())
+            self.page.uncheck("#documents-glossary")
+
+    def test_hostile_terms(self):
+        self.open()
+        for row, text in enumerate(HOSTILE):
+            self.term(row, text, text)
+        self.translates("再见", r"\w")
+        self.page.reload()
+        self.page.click("#tab-glossary")
+        for row, text in enumerate(HOSTILE):
+            expect(self.field(row, 1)).to_have_value(text)
+        self.unharmed()
+
+
+class Attention(PageTest):
+    def test_maps_are_drawn(self):
+        self.open()
+        self.page.click("#tab-attention")
+        expect(self.page.locator("#attention-none")).to_be_visible()
+        self.page.click("#tab-text")
+        self.translate("今天天气很好。我们下周去北京。", re.compile("weather.*Beijing"))
+        self.idle()
+        self.page.click("#tab-attention")
+        expect(self.page.locator("#attention-none")).to_be_hidden()
+        seen = set()
+        for sentence in ("今天天气很好。", "我们下周去北京。"):
+            self.page.select_option("#attention-sentence", sentence)
+            for part in ("cross", "encoder", "decoder"):
+                self.page.select_option("#attention-part", part)
+                expect(self.page.locator("#attention-body")).not_to_have_attribute("aria-busy", "true")
+                expect(self.page.locator("#attention-canvas")).to_be_visible()
+                for select, value in (("layer", "0"), ("head", "1")):
+                    self.page.select_option(f"#attention-{select}", value)
+                    drawn = self.page.evaluate(PIXELS)
+                    self.assertGreater(int(drawn.split(":")[0]), 20)
+                    self.assertNotIn(drawn, seen)
+                    seen.add(drawn)
+        self.accessible()
+        dark = self.page.evaluate(PIXELS)
+        self.page.select_option("#theme", "dark")
+        self.assertNotEqual(self.page.evaluate(PIXELS), dark)
+        self.accessible()
+
+    def test_cells_are_read(self):
+        self.open()
+        self.translate(WEATHER)
+        self.idle()
+        self.page.click("#tab-attention")
+        canvas = self.page.locator("#attention-canvas")
+        expect(canvas).to_be_visible()
+        self.page.focus("#attention-map")
+        for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+            self.page.keyboard.press(key)
+        readout = self.page.locator("#attention-readout")
+        expect(readout).to_have_text(re.compile(r"^.+ → .+: [\d.]+ %$"))
+        before = readout.inner_text()
+        box = canvas.bounding_box()
+        self.page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.9)
+        expect(readout).not_to_have_text(before)
+        self.page.click("#attention-table summary")
+        expect(self.page.locator("#attention-lines tr").first).to_be_visible()
+        self.assertRegex(self.page.inner_text("#attention-lines"), r"\d %")
+
+    def test_hostile_texts(self):
+        self.open()
+        for text in HOSTILE[:2]:
+            self.page.click("#tab-text")
+            self.translate(text)
+            self.idle()
+            self.page.click("#tab-attention")
+            expect(self.page.locator("#attention-body")).not_to_have_attribute("aria-busy", "true")
+            self.unharmed()
+
+
+class Status(PageTest):
+    ARGUMENTS = ("-m", DEFAULT_MODEL)
+
+    def test_model_speed_and_memory(self):
+        self.open()
+        status = self.page.locator("#status")
+        expect(status).to_contain_text("zh-en.gguf")
+        self.translate(WEATHER)
+        expect(status).to_contain_text(re.compile(r"[\d,]+ tokens/s"))
+        expect(status).to_contain_text(re.compile(r"Memory of the server \d+ MiB"))
+        self.page.select_option("#interface-language", "zh")
+        expect(status).to_contain_text(re.compile(r"每秒 [\d,]+ 个词元"))
