@@ -87,8 +87,10 @@ class PageTest(browser.BrowserTest, support.ServeTest):
 
     def translate(self, text, result=None):
         """Puts a text into the source, and waits for its translation."""
-        self.page.fill("#source", text)
-        self.shows(result or re.compile(r"\w"))
+        with self.page.expect_response("**/v1/translate"):
+            self.page.fill("#source", text)
+        self.idle()
+        self.shows(result or re.compile(r"\S"))
 
     def shows(self, result):
         expect(self.page.locator("#result")).to_have_text(result)

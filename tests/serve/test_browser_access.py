@@ -52,8 +52,8 @@ class Access(PageTest):
                 at = self.page.evaluate("""(() => { const e = document.activeElement, s = getComputedStyle(e);
                     const box = e.getBoundingClientRect();
                     return e === document.body ? null : { id: e.id || e.outerHTML.slice(0, 80), shown: box.width > 0,
-                      marked: s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) > 0 || s.boxShadow !== 'none'
-                        || e.closest(':focus-within:not(body):not(html)') !== e }; })()""")
+                      marked: s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) > 0
+                        || getComputedStyle(e.closest('.pane') || e).boxShadow !== 'none' }; })()""")
                 if not at or at["id"] in seen:
                     break
                 self.assertTrue(at["shown"] and at["marked"], at)

@@ -233,7 +233,6 @@ class Attention(PageTest):
         expect(self.page.locator("#attention-none")).to_be_visible()
         self.page.click("#tab-text")
         self.translate("今天天气很好。我们下周去北京。", re.compile("weather.*Beijing"))
-        self.idle()
         self.page.click("#tab-attention")
         expect(self.page.locator("#attention-none")).to_be_hidden()
         seen = set()
@@ -258,7 +257,6 @@ class Attention(PageTest):
     def test_cells_are_read(self):
         self.open()
         self.translate(WEATHER)
-        self.idle()
         self.page.click("#tab-attention")
         canvas = self.page.locator("#attention-canvas")
         expect(canvas).to_be_visible()
@@ -280,7 +278,6 @@ class Attention(PageTest):
         for text in HOSTILE[:2]:
             self.page.click("#tab-text")
             self.translate(text)
-            self.idle()
             self.page.click("#tab-attention")
             expect(self.page.locator("#attention-body")).not_to_have_attribute("aria-busy", "true")
             self.unharmed()
