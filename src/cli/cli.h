@@ -92,7 +92,7 @@ typedef struct cli_settings {
     int upload_limit, cache, model_memory;         /* MiB */
     int queue_limit, grace, idle_close;            /* texts; seconds */
     int keep_documents;                            /* seconds */
-    bool trust_proxy;
+    bool trust_proxy, health;
     char **given;     /* all arguments as they were given, of this command; not owned */
     int first, best;  /* shortlist */
     int completion;   /* a cli_shell whose completion is to be printed, or 0 */

@@ -389,6 +389,8 @@ const cli_option cli_options[] = {
     {NEUTRAL | CMD_TRANSLATE | CMD_SCORE | CMD_SERVE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1,
      4096, "sentences that a worker decodes together, default 32; 1: one sentence at a time, by all threads", NULL},
 
+    {CMD_SERVE, GROUP_GENERAL, KIND_FLAG, 0, "health", NULL, FIELD(health), 0, 0,
+     "do not serve, but ask the server of these settings whether it lives; the exit status is 0 if it does", NULL},
     {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'q', "quiet", NULL, FIELD(quiet), 0, 0, "no warnings, no progress bar",
      NULL},
     {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'v', "verbose", NULL, FIELD(verbose), 0, 0, "print details on stderr", NULL},

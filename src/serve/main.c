@@ -19,6 +19,7 @@
 #include "serve/confine.h"
 #include "serve/files.h"
 #include "serve/glossaries.h"
+#include "serve/health.h"
 #include "serve/http.h"
 #include "serve/keys.h"
 #include "serve/loop.h"
@@ -362,6 +363,8 @@ int main(int argc, char **argv)
         printf("Usage: %s\n\n%s", command.usage, command.about);
     else if (!status && settings.options.version)
         printf("translate %s\n", tr_version());
+    else if (!status && settings.options.health)
+        status = serve_health(&settings.options);
     else if (!status)
         status = serve(&settings.options);
     serve_settings_free(&settings);

@@ -7,8 +7,10 @@ import select
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import support
@@ -99,6 +101,74 @@ class Manager(ServeTest):
         self.assertEqual(server.get("/health").status, 200)
         server.address = path
         self.assertEqual(server.post("/translate", q="你好", source="zh", target="en").status, 200)
+
+
+class Health(ServeTest):
+    """translate serve --health."""
+    ARGUMENTS = ("--host", "0.0.0.0", "--url-prefix", "/mt")
+
+    def ask(self, *arguments, **variables):
+        r = subprocess.run([support.TOOL, "serve", "--health", *map(str, arguments)], capture_output=True, encoding="utf-8",
+                           env=environment(**variables), timeout=support.START)
+        self.assertEqual((r.stdout, r.stderr.count("\n")), ("", r.returncode))
+        return r.returncode, r.stderr
+
+    def fails(self, says, *arguments):
+        status, message = self.ask(*arguments)
+        self.assertEqual(status, 1)
+        self.assertIn(says, message)
+
+    def peer(self, *parts, pause=0.05):
+        """The port of a server that answers with these parts; none: not at all."""
+        s = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(s.close)
+
+        def answer():
+            connection, _ = s.accept()
+            with contextlib.suppress(OSError), connection:  # it may leave before the end
+                connection.recv(4096)
+                for part in parts:
+                    connection.sendall(part)
+                    time.sleep(pause)
+        if parts:
+            threading.Thread(target=answer, daemon=True).start()
+        return s.getsockname()[1]
+
+    def test_settings_of_the_server_lead_to_it(self):
+        port = str(self.server.address[1])
+        config = self.folder() / "serve.conf"
+        config.write_text(f"host = 0.0.0.0\nurl-prefix = /mt/\nport = {port}\n")
+        self.assertEqual(self.ask("--config", config), (0, ""))
+        self.assertEqual(self.ask("--url-prefix", "/mt", TRANSLATE_PORT=port, TRANSLATE_HOST="0.0.0.0"), (0, ""))
+        self.assertEqual(self.ask("--port", port, TRANSLATE_URL_PREFIX="/mt"), (0, ""))
+        self.fails("does not say that it lives", "--port", port)  # without the prefix it is another path
+        path = self.folder() / "socket"
+        self.start("--unix", path, "--api-keys", self.keys())
+        self.assertEqual(self.ask("--unix", path), (0, ""))
+
+    def keys(self):
+        path = self.folder() / "keys"
+        path.write_text("secret\n")
+        path.chmod(0o600)
+        return path
+
+    def test_nobody_there(self):
+        with socket.create_server(("127.0.0.1", 0)) as s:
+            port = s.getsockname()[1]
+        self.fails(f"127.0.0.1, port {port}: Connection refused", "--port", port)
+        self.fails("No such file", "--unix", self.folder() / "none")
+        self.fails("too long", "--unix", "a" * 200)
+        self.fails("300.300.300.300", "--host", "300.300.300.300")
+        self.fails("--port 0", "--port", "0")
+
+    def test_answers_of_others(self):
+        self.assertEqual(self.ask("--port", self.peer(b"HTTP/1", b".1 20", b"0 OK\r\n")), (0, ""))
+        for answer in (b"HTTP/1.1 503 Service Unavailable\r\n\r\n", b"HTTP/1.1 20", b"220 mail.example.org ESMTP\r\n"):
+            self.fails("does not say that it lives", "--port", self.peer(answer))
+
+    def test_it_does_not_wait_for_ever(self):
+        for port in (self.peer(), self.peer(*[b"H"] * 11, pause=0.5)):
+            self.fails("no answer in time", "--port", port)
 
 
 class Confined(ServeTest):
