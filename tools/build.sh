@@ -34,6 +34,27 @@ test_needs=(
     'library cmocka libcmocka-dev'
     "${pull_needs[@]}" "${detect_needs[@]}" "${document_needs[@]}" "${serve_needs[@]}"
 )
+# What test.sh leaves out where these are missing: checks of texts, units and YAML, pages in a browser, completion in other
+# shells.
+optional_needs=(
+    'command clang-format clang-format'
+    'command shellcheck shellcheck'
+    'command mandoc mandoc'
+    'command chromium chromium'
+    'command zsh zsh'
+    'command fish fish'
+    'command systemd-analyze systemd'
+    'file /usr/share/bash-completion/bash_completion bash-completion'
+    'file /usr/lib/python3/dist-packages/yaml/__init__.py python3-yaml'
+)
+# What people use beside them.
+developer_needs=(
+    'command git git'
+    'command ccache ccache'
+    'command curl curl'
+    'command gdb gdb'
+    'file /etc/ssl/certs/ca-certificates.crt ca-certificates'
+)
 clang_needs=('command clang clang' 'openmp clang libomp-dev')
 
 fail() {
