@@ -13,9 +13,9 @@ meson install -C "$build" --destdir "$root" --no-rebuild --strip --tags runtime 
 for folder in /lib /lib64; do
     [ ! -L "$folder" ] || cp -d "$folder" "$root$folder"
 done
-libraries=$(find "$root/usr" -type f -perm -100 -exec ldd {} + | sed -n 's,.* => \(/[^ ]*\) .*,\1,p; s,^\t\(/[^ ]*\) (.*,\1,p' |
-    sort -u)
-mkdir -p "$root/usr/lib64" "$root/var/lib/dpkg/status.d" "$root/etc"
+# Lines of ldd: "NAME => PATH (ADDRESS)", and of the loader "PATH (ADDRESS)".
+libraries=$(find "$root/usr" -type f -perm -100 -exec ldd {} + | sed -n 's,^\t\(.* => \)\?\(/[^ ]*\) (.*,\2,p' | sort -u)
+mkdir -p "$root/var/lib/dpkg/status.d" "$root/etc"
 for library in $libraries; do
     real=$(readlink -f "$library")
     folder=$(readlink -f "$(dirname "$library")")

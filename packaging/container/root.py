@@ -6,7 +6,7 @@ root.py FOLDER                        the last stage, in FOLDER/image; of the fi
 root.py FOLDER --stage development    another stage, in FOLDER/development
 root.py FOLDER --check                starts the image's command in FOLDER/image as an engine would, read-only and without
                                       rights, asks it, and prints what it takes
-Stages that are there already are kept; remove FOLDER to begin anew.
+Stages that are there already are kept, and after a failure the last step is done again; remove FOLDER to begin anew.
 """
 import argparse
 import fnmatch
@@ -121,20 +121,26 @@ class Maker:
         if root.exists():
             return root
         stage = self.stages[name]
-        new = self.folder / f"{name}.new"
-        shutil.rmtree(new, ignore_errors=True)
-        self.begin(stage.base, new)
+        new, done = self.folder / f"{name}.new", self.folder / f"{name}.done"
+        if not done.exists():
+            shutil.rmtree(new, ignore_errors=True)
+            self.begin(stage.base, new)
+            done.write_text(str(stage.inherited))
         place = pathlib.PurePosixPath("/")
         for number, (word, rest) in enumerate(stage.steps):
             if word == "WORKDIR":
                 place /= rest
                 (new / str(place).lstrip("/")).mkdir(parents=True, exist_ok=True)
-            elif number >= stage.inherited and word == "COPY":
+            if number < int(done.read_text()):
+                continue
+            if word == "COPY":
                 self.copy(new, place, shlex.split(rest))
-            elif number >= stage.inherited and word == "RUN":
+            elif word == "RUN":
                 print(f"{name}: {' '.join(rest.split())}", flush=True)
                 self.run(stage, new, place, rest)
+            done.write_text(str(number + 1))
         new.rename(root)
+        done.unlink()
         return root
 
     def begin(self, base, root):
@@ -148,8 +154,8 @@ class Maker:
         tar = self.folder / f"{suite}.tar"
         if not tar.exists():
             print(f"mmdebstrap {suite}", flush=True)
-            subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", f"--architectures={self.architecture}", suite, tar],
-                           check=True, stdin=subprocess.DEVNULL)
+            command = ["mmdebstrap", "--quiet", "--variant=minbase", f"--architectures={self.architecture}", suite, tar]
+            subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
         root.mkdir()
         subprocess.run(["tar", "-C", root, "-xf", tar, "--exclude=./dev/*"], check=True)
 

@@ -26,7 +26,8 @@ spec.loader.exec_module(container_root)
 def settings():
     """The variables that translate serve reads."""
     text = subprocess.run([TOOL, "serve", "--help"], check=True, capture_output=True, encoding="utf-8").stdout
-    return {f"TRANSLATE_{name.upper().replace('-', '_')}" for name in re.findall(r"^ {2}(?:-\w, | {4})--([\w-]+)", text, re.M)}
+    names = re.findall(r"^ {2}(?:-\w, | {4})--([\w-]+)", text, re.M)
+    return {f"TRANSLATE_{name.upper().replace('-', '_')}" for name in names}
 
 
 class Dockerfile(unittest.TestCase):
