@@ -8,7 +8,9 @@ folder=$(readlink -f "$1")
 root=$folder/systemd
 
 if [ ! -d "$root" ]; then
-    mmdebstrap --quiet --variant=minbase --include=systemd,curl --format=directory bookworm "$root.new" </dev/null
+    rm -rf "$root.new"
+    mmdebstrap --quiet --variant=minbase --include=systemd,procps,curl --format=directory bookworm "$root.new" </dev/null
+    rm -r "$root.new/usr/share/doc" # links that the image has as folders
     cp -a "$folder/image/usr/." "$root.new/usr/"
     units=$root.new/etc/systemd/system
     sed 's,@bindir@,/usr/bin,' "$here/translate.service.in" >"$units/translate.service"
@@ -27,6 +29,7 @@ group=$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p;T;q' /proc/mounts)/translate-
 mkdir "$group"
 leave() {
     status=$?
+    [ "$status" -eq 0 ] || inside journalctl --no-pager -n 20 || true
     kill -KILL "$init" 2>/dev/null || true # and with it all in its namespace
     sleep 1
     find "$group" -depth -type d -exec rmdir {} +
@@ -49,6 +52,9 @@ unshare --mount --pid --ipc --uts --net --fork --kill-child sh -c '
             mount --bind /dev/\$device dev/\$device
         done
         ln -s /proc/self/fd dev/fd
+        mkdir dev/pts
+        mount -t devpts -o newinstance,ptmxmode=666 devpts dev/pts
+        ln -s pts/ptmx dev/ptmx
         mount -t tmpfs tmpfs run
         mount -t tmpfs tmpfs tmp
         pivot_root . mnt
@@ -62,7 +68,7 @@ sleep 1
 init=$(cat "/proc/$unshare/task/$unshare/children")
 
 inside() { nsenter --target "${init% }" --mount --pid --ipc --uts --net --cgroup --root --wd=/ "$@"; }
-ask() { inside curl -s --max-time 60 "127.0.0.1:5000/$1" -d q=今天天气很好 -d source=zh -d target=en; }
+ask() { inside curl -sS --max-time 60 "127.0.0.1:5000/$1" -d q=今天天气很好 -d source=zh -d target=en; }
 
 for _ in $(seq 60); do
     inside systemctl is-system-running --quiet 2>/dev/null && break
@@ -77,12 +83,12 @@ inside sh -c 'process=$(systemctl show -p MainPID --value translate)
     systemd-analyze security --no-pager translate | tail -n 1'
 inside systemctl reload translate
 # A restart refuses nobody.
-(for _ in $(seq 100); do ask detect; echo; done) >"$folder/asked" &
+(for _ in $(seq 100); do ask detect || true; echo; done) >"$folder/asked" 2>&1 &
 sleep 0.2
 inside systemctl restart translate
 wait $!
 [ "$(grep -c '"language"' "$folder/asked")" -eq 100 ] || {
-    echo "$(grep -c '"language"' "$folder/asked") of 100 requests were answered during a restart"
+    grep -v '"language"' "$folder/asked"
     exit 1
 }
 inside systemctl stop translate.socket translate.service

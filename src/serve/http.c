@@ -349,7 +349,7 @@ static void refuse_early(exchange *x, bool known)
     const char *const length = request_header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
     const uint64_t size = length ? strtoull(length, NULL, 10) : 0;
     const char *const host = request_header(r, MHD_HTTP_HEADER_HOST);
-    if (r->server->stopping)
+    if (r->server->refusing)
         answer_error(r, 503, "the server is being stopped");
     else if (!host_is_allowed(host, r->server->settings->allowed_hosts, h->own_ports, h->own_port_count))
         answer_error(r, 403, "Host: %.100s is no name of this server; --allowed-hosts NAMES, or --trust-proxy, allows it",
@@ -704,6 +704,12 @@ void http_give_up(http *h)
 size_t http_open_requests(const http *h)
 {
     return h->open_requests;
+}
+
+size_t http_connections(const http *h)
+{
+    const union MHD_DaemonInfo *const info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    return info ? info->num_connections : 0;
 }
 
 void http_free(http *h)

@@ -105,6 +105,7 @@ bool request_hold(request *r, void (*release)(void *argument), void *argument);
 http *http_create(server *s, const int *sockets, size_t count, tr_error *error);
 void http_stop_listening(http *h); /* what was accepted goes on */
 size_t http_open_requests(const http *h);
+size_t http_connections(const http *h); /* with a request or without */
 /* Answers all requests that wait for something with 503. */
 void http_give_up(http *h);
 void http_free(http *h);

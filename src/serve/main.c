@@ -29,7 +29,7 @@
 #include "serve/settings.h"
 #include "translate/document.h"
 
-enum { SOCKETS = 16, WAITING = 4096, LOOK_AGAIN = 10, LAST_MOMENT = 500 /* milliseconds */ };
+enum { SOCKETS = 16, WAITING = 4096, LOOK_AGAIN = 10, ARRIVING = 250, LAST_MOMENT = 500 /* milliseconds */ };
 
 typedef struct running {
     server server;
@@ -173,6 +173,13 @@ static void end_if_done(void *argument)
         loop_stop(run->server.loop);
 }
 
+static void refuse_work(void *argument)
+{
+    running *const run = argument;
+    run->server.refusing = true;
+    end_if_done(run);
+}
+
 static void end_now(void *argument)
 {
     running *const run = argument;
@@ -199,7 +206,11 @@ static void begin_end(running *run)
     service_stopping(&run->service);
     http_stop_listening(s->http);
     loop_after(s->loop, &run->grace, (unsigned)s->settings->grace * 1000, give_up, run);
-    end_if_done(run);
+    /* A request may be on its way through a connection that was just accepted. */
+    if (http_connections(s->http) > http_open_requests(s->http))
+        loop_after(s->loop, &run->look, ARRIVING, refuse_work, run);
+    else
+        refuse_work(run);
 }
 
 static void tell_ready(running *run)
@@ -284,7 +295,7 @@ static tr_status create(running *run, tr_error *error)
 static void destroy(running *run)
 {
     server *const s = &run->server;
-    s->stopping = true;
+    s->stopping = s->refusing = true;
     http_free(s->http);
     if (s->loop)
         loop_end_work(s->loop);

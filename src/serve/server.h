@@ -20,6 +20,7 @@
  *   page.c             the web page, of the files in page/
  *   metrics.c          counters
  *   service.c          systemd
+ *   health.c           asks a server that runs
  *   confine.c          the sandbox
  *
  * All of it runs in one thread, the loop, which never waits for anything but events: no locks are needed. Decoding runs in
@@ -53,7 +54,8 @@ typedef struct server {
     cache *cache; /* NULL: none */
     glossaries *glossaries;
     files *files;
-    bool stopping; /* no new work is accepted */
+    bool stopping; /* no connection is accepted, and each ends with its answer */
+    bool refusing; /* no new work is accepted either */
 } server;
 
 #endif

@@ -382,7 +382,9 @@ static void list_languages(request *r)
 /* Whether requests are accepted: a proxy asks. */
 static void ready(request *r)
 {
-    if (models_fullest(r->server->models) < (size_t)r->server->settings->queue_limit)
+    if (r->server->stopping)
+        answer_error(r, 503, "the server is being stopped");
+    else if (models_fullest(r->server->models) < (size_t)r->server->settings->queue_limit)
         answer_json(r, 200, json_pack("{s: s}", "status", "ready"));
     else
         answer_error(r, 503, "the queue is full");

@@ -413,6 +413,17 @@ class Ends(ServeTest):
         self.assertEqual(len(answers[0].json["translatedText"]), 200)
         self.assertEqual(server.end(), 0)
 
+    def test_requests_on_their_way_are_answered(self):
+        server = Server()
+        accepted = server.connect()
+        accepted.connect()
+        self.assertEqual(server.get("/ready").status, 200)  # it came later, so that the first one is accepted by now
+        server.signal(signal.SIGTERM)
+        body = json.dumps({"q": "你好", "source": "zh", "target": "en"})
+        answer = server.ask("POST", "/translate", body, {"Content-Type": "application/json"}, accepted)
+        self.assertEqual((answer.status, answer.headers["Connection"]), (200, "close"))
+        self.assertEqual(server.end(), 0)
+
     def test_grace(self):
         server = Server("-T", "1", "--grace", "0", "--char-limit", "0")
         c = server.socket()
