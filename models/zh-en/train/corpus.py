@@ -4,8 +4,8 @@
 
 CORPUS/train/ORIGIN.tsv[.xz]: source text TAB target text a line, one file per origin. CORPUS/dev/ in the same form is
 the development set; where there is none, DEV_LINES pairs per origin are split off. With --split the ORIGINs, too, get
-such lines, beside those of CORPUS/dev/. FOLDERs hold more such files to train on; their origin is the folder's name.
-FILEs are the texts of test sets, a sentence a line. Pairs that share a side with a test set or the development set are
+such lines, beside those of CORPUS/dev/; more pairs to train on do not change which lines these are. FOLDERs hold more
+such files to train on; the origin of their pairs is FOLDER/FILE, such as own/long. FILEs are the texts of test sets, a sentence a line. Pairs that share a side with a test set or the development set are
 dropped, and pairs with a side that is nearly one of a test set. Writes OUT/train.tsv and OUT/dev.tsv, lines of source,
 target, origin, and OUT/avoid.txt, what to keep away from, so that distill.py does, too.
 """
@@ -14,11 +14,11 @@ import collections
 import lzma
 import math
 import pathlib
-import random
 import re
 import sys
 import time
 import unicodedata
+import zlib
 from collections.abc import Iterable, Iterator
 
 import numpy
@@ -60,15 +60,15 @@ def is_common(text: str) -> bool:
     return len(key(text)) <= COMMON_CHARACTERS or " " in text and len(text.split()) <= COMMON_WORDS
 
 
-def read(folder: pathlib.Path, origin: str | None = None) -> list[Pair]:
-    """All pairs of a folder's files, each file an origin unless told what origin all are of."""
+def read(folder: pathlib.Path, within: str = "") -> list[Pair]:
+    """All pairs of a folder's files, each file an origin, whose name begins with `within`."""
     pairs = []
     for path in sorted(folder.glob("*.tsv*")):
         opened = lzma.open if path.suffix == ".xz" else open
         with opened(path, "rt", encoding="utf-8") as lines:
             for line in lines:
                 source, target = line.rstrip("\n").split("\t")
-                pairs.append((normalise(source), normalise(target), origin or path.name.split(".")[0]))
+                pairs.append((normalise(source), normalise(target), within + path.name.split(".")[0]))
     return pairs
 
 
@@ -81,6 +81,10 @@ def deduplicate(pairs: list[Pair]) -> list[Pair]:
             kept.append(pair)
         seen.add(keys)
     return kept
+
+
+def key_of_pair(pair: Pair) -> bytes:
+    return f"{key(pair[0])}\t{key(pair[1])}".encode()
 
 
 def connected_groups(pairs: list[Pair]) -> list[list[Pair]]:
@@ -106,9 +110,7 @@ def split_off_dev(pairs: list[Pair], lines: int, origins: Iterable[str] = ()) ->
     counts = collections.Counter(origin for _, _, origin in pairs)
     wanted = {origin: min(lines, counts[origin] // 10) for origin in origins or counts}
     train, dev = [], []
-    groups = connected_groups(pairs)
-    random.Random(1).shuffle(groups)
-    for group in groups:
+    for group in sorted(connected_groups(pairs), key=lambda group: zlib.crc32(min(map(key_of_pair, group)))):
         origin = group[0][2]
         if len(group) <= 3 and wanted.get(origin, 0) >= len(group) and all(pair[2] == origin for pair in group):
             wanted[origin] -= len(group)
@@ -211,7 +213,7 @@ def main() -> None:
     print("reading", file=sys.stderr, flush=True)
     read_pairs = read(options.corpus / "train")
     for folder in options.more:
-        read_pairs += read(folder, folder.resolve().name)
+        read_pairs += read(folder, f"{folder.resolve().name}/")
     train = deduplicate([pair for pair in read_pairs if is_good(*pair[:2])])
     avoid = {key(normalise(line)) for path in options.avoid for line in path.read_text(encoding="utf-8").splitlines()}
     if (options.corpus / "dev").is_dir():

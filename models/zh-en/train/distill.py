@@ -19,14 +19,14 @@ import sentencepiece
 from batches import END
 from corpus import Pair, deduplicate, is_good, load, load_held_out, normalise, without, write
 from decode import MAX_SOURCE, ROWS, batches_by_length, beam_ids, load_checkpoint
-from weights import WEIGHTS
+from weights import weight
 
 
 def to_translate(pairs: list[Pair], back: bool) -> list[tuple[str, str]]:
     """Each text once, with its origin."""
     rng, texts = random.Random(0), {}
     for source, target, origin in pairs:
-        if rng.random() < WEIGHTS.get(origin, 1):
+        if rng.random() < weight(origin):
             texts.setdefault(target if back else source, origin)
     return list(texts.items())
 

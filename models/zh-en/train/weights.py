@@ -9,7 +9,8 @@ from corpus import Pair
 WEIGHTS = {
     "tatoeba": 1.3, "hsk_sentences": 2.5,
     "daily": 2.5, "travel": 2.5, "people": 2.5, "spoken": 2.5, "written": 2.5,
-    "own": 2, "patterns": 0.8, "business": 2, "tech": 2, "news": 3, "words": 1.5, "words_late": 2, "lexicon": 1,
+    "own": 2, "own/long": 4, "own/prose": 6, "own/documents": 3, "patterns": 0.8,
+    "business": 2, "tech": 2, "news": 3, "words": 1.5, "words_late": 2, "lexicon": 1,
     "slots": 0.3,
     "news2": 4, "explain": 4, "office": 4, "talk2": 3, "entities": 3, "figures": 4, "complex": 5, "articles": 5, "enzh": 3,
     "3am": 0.4, "xpersona": 0.8, "xquad": 2, "tico19": 2, "ud_pud": 2.5, "mgsm": 1, "xsid": 1,
@@ -23,13 +24,18 @@ LATER = ("news2", "explain", "office", "talk2", "entities", "figures", "complex"
 UNSCORED = {"xsid", "ud_pud", "xquad", "tico19", "mgsm"}
 
 
+def weight(origin: str) -> float:
+    """A file's in a folder is the folder's unless it has its own."""
+    return WEIGHTS.get(origin, WEIGHTS.get(origin.split("/")[0], 1))
+
+
 def expected(pairs: list[Pair]) -> int:
     """About how many pairs `draw` draws."""
-    return round(sum(WEIGHTS.get(origin, 1) for _, _, origin in pairs))
+    return round(sum(weight(origin) for _, _, origin in pairs))
 
 
 def draw(pairs: list[Pair], rng: random.Random) -> list[Pair]:
     """One epoch's pairs, in random order."""
-    drawn = [pair for pair in pairs for _ in range(int(WEIGHTS.get(pair[2], 1) + rng.random()))]
+    drawn = [pair for pair in pairs for _ in range(int(weight(pair[2]) + rng.random()))]
     rng.shuffle(drawn)
     return drawn
