@@ -8,7 +8,7 @@ import socket
 import time
 
 import support
-from support import LINES, CommandTest, Terminal, environment, many_lines, model_bytes, text_of
+from support import LINES, SANITIZED, CommandTest, Terminal, environment, many_lines, model_bytes, text_of
 
 
 def read_line(stream, seconds=90):
@@ -172,12 +172,13 @@ class InOrder(CommandTest):
             self.assertLess(time.monotonic() - start, 10)
 
     def test_threads_and_batches_give_the_same_bytes(self):
+        count = 40 if SANITIZED else 200
         pieces = [LINES[(7 * i + 3 * i * i) % 20] for i in range(1000)]
-        lines = ["".join(pieces[5 * i:5 * i + 1 + i * i % 5]) + str(i) for i in range(200)]
+        lines = ["".join(pieces[5 * i:5 * i + 1 + i * i % 5]) + str(i) for i in range(count)]
         given = text_of(lines)
         for more in (["--compute", "int8"], ["--compute", "int8", "--split", "never", "--max-length", "25"]):
             expected = self.good(*more, "-T", "1", "--batch-size", "1", stdin=given)
-            self.assertEqual(expected.count(b"\n"), 200)
+            self.assertEqual(expected.count(b"\n"), count)
             for threads in (1, 2, 3):
                 for size in (1, 8, 32):
                     self.assertEqual(self.good(*more, "-T", threads, "--batch-size", size, stdin=given), expected)
@@ -303,6 +304,9 @@ class Ends(CommandTest):
             self.assertEqual(read_line(p.stdout), self.good(LINES[1]))
 
 
+BAR = 500 if SANITIZED else 3000  # lines of a run with a bar
+
+
 class Progress(CommandTest):
     slow = ("-T", "1", "--batch-size", "1")  # so that the run lasts until a bar is drawn
 
@@ -316,7 +320,7 @@ class Progress(CommandTest):
         return shown.decode()
 
     def test_bar(self):
-        lines = self.file("lines", text_of(many_lines(3000)))
+        lines = self.file("lines", text_of(many_lines(BAR)))
         shown = self.shown("-i", lines, "-o", self.folder / "out", *self.slow)
         rows = [r for r in shown.split("\r") if "[" in r and "%" in r]
         self.assertTrue(rows, "no bar was drawn in all that time")
@@ -328,10 +332,10 @@ class Progress(CommandTest):
         percents = [int(r.split("]")[1].split("%")[0]) for r in rows]
         self.assertEqual(percents, sorted(percents))
         self.assertTrue(shown.endswith("\r\x1b[K"), "the bar was not removed")
-        self.assertEqual((self.folder / "out").read_bytes().count(b"\n"), 3000)
+        self.assertEqual((self.folder / "out").read_bytes().count(b"\n"), BAR)
 
     def test_bar_with_redirected_input(self):
-        lines = self.file("lines", text_of(many_lines(3000)))
+        lines = self.file("lines", text_of(many_lines(BAR)))
         with open(lines, "rb") as f:
             self.assertIn(" lines ", self.shown(*self.slow, stdin=f, stdout=self.opened(self.folder / "out", "wb")))
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../sanitized.h"
 #include "api/engine.h"
-
 #include "api/model.h"
 
 enum { SENTENCES = 24, LONGEST = 12, TARGET = 24 };
@@ -208,7 +208,7 @@ static void compare(const pair *p, const int32_t *ids, int count)
     int32_t memory[SENTENCES][LONGEST];
     tr_tokens sources[SENTENCES];
     fill_sources(&p->cut->network->config, sources, memory);
-    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w += SANITIZED ? 2 : 1) {
         tr_tokens *got = decode(p->cut, sources, ways[w].threads, ways[w].batch, ways[w].min_length, ways[w].beam);
         tr_tokens *expected = decode(p->whole, sources, 1, 1, ways[w].min_length, ways[w].beam);
         size_t tokens = 0;

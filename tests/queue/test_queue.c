@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../opening.h"
+#include "../sanitized.h"
 #include "api/model.h"
 #include "decoding/decoding.h"
 
@@ -658,11 +659,7 @@ static void run_soak(tr_queue *queue, int submissions, unsigned seed)
 static void test_soak(void **state)
 {
     const char *wanted = getenv("TR_QUEUE_SUBMISSIONS");
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    const int usual = 1000; /* it takes long enough */
-#else
-    const int usual = 4000;
-#endif
+    const int usual = SANITIZED ? 1000 : 4000;
     const int submissions = wanted ? atoi(wanted) : usual;
     tr_queue *queue = open_queue(2, 8);
     (void)state;

@@ -9,6 +9,7 @@
 
 #include "../engine_fixture.h"
 #include "../opening.h"
+#include "../sanitized.h"
 #include "formats/gguf/gguf.h"
 #include "formats/open.h"
 
@@ -141,7 +142,7 @@ static void others_change_nothing(void **unused)
         open_fixture(&f, models[m]);
         tr_context *alone = open_context(f.model, 1, 1), *many = open_context(f.model, 3, 5),
                    *two = open_context(f.model, 2, 64);
-        for (int kind = 0; kind < KINDS; kind++) {
+        for (int kind = SANITIZED ? (int)m % 3 : 0; kind < KINDS; kind += SANITIZED ? 3 : 1) {
             const tr_translate_options o = kind_of_search(kind);
             tr_hypotheses *a = search(alone, &f, NULL, &o), *b = search(many, &f, NULL, &o), *c = search(two, &f, NULL, &o);
             check_same(a, b);
@@ -202,7 +203,7 @@ static void prefixes_come_first(void **unused)
 
 /* ------------------------------------------------------------------------------------------------------------- sampling */
 
-enum { DRAWS = 64, SEEDS = 150, MOST_TOKENS = 256 };
+enum { DRAWS = 64, SEEDS = SANITIZED ? 50 : 150, MOST_TOKENS = 256 };
 
 /* The network's probability of each token as the first one of a source (EOS: index end_id). */
 static void first_probabilities(tr_context *context, const fixture *f, const tr_tokens *source, double *probability)

@@ -13,15 +13,12 @@
 
 #include "../linear.h"
 #include "../opening.h"
+#include "../sanitized.h"
 #include "api/text_call.h"
 #include "api/options.h"
 #include "text/protect.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { STEP = 16 }; /* of the sentences every 16th, and less of everything: it takes long enough */
-#else
-enum { STEP = 1 };
-#endif
+enum { STEP = SANITIZED ? 16 : 1 }; /* of the sentences every 16th, and less of everything */
 enum { MOST_LINES = 512, MOST_SPANS = 12 };
 
 typedef struct span_line {

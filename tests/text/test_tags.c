@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../opening.h"
+#include "../sanitized.h"
 #include "text/tags.h"
 
 enum { MOST = 64 };
@@ -203,11 +204,7 @@ static void expect_pairs(const char *source, const char *text, int tags)
 static void pairs_stay_pairs(void **state)
 {
     (void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    enum { TEXTS = 24 }; /* it takes long enough */
-#else
-    enum { TEXTS = 120 };
-#endif
+    enum { TEXTS = SANITIZED ? 24 : 120 };
     tr_model *model = open_model(TR_SMALL_MODEL);
     tr_context *one = open_context(model, 1, 4), *many = open_context(model, 3, 16);
     tr_buffer made[TEXTS] = {0};
