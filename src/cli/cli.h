@@ -87,7 +87,7 @@ typedef struct cli_settings {
     bool list, remove;       /* pull */
     int timeout, retries;    /* pull, serve; timeout in seconds */
     /* serve */
-    const char *host, *unix_socket, *config, *api_keys, *cors, *allowed_hosts, *glossaries, *url_prefix;
+    const char *host, *unix_socket, *config, *api_keys, *cors, *allowed_hosts, *access_log, *glossaries, *url_prefix;
     int port, rate_limit, char_limit, batch_limit; /* limits: 0: none */
     int upload_limit, cache, model_memory;         /* MiB */
     int queue_limit, grace, idle_close;            /* texts; seconds */

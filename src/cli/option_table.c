@@ -197,6 +197,10 @@ const cli_option cli_options[] = {
      "give up a request after N seconds; default 120", NULL},
     {CMD_SERVE, GROUP_NETWORK, KIND_NUMBER, 0, "grace", "N", FIELD(grace), 0, 3600,
      "after SIGTERM, finish what was accepted within N seconds; default 30", NULL},
+    {CMD_SERVE, GROUP_OUTPUT, KIND_TEXT, 0, "access-log", "FILE", FIELD(access_log), 0, 0,
+     "write a line for each answer: time, address, method, route, status, bytes, milliseconds; no texts and keys; -: to "
+     "standard output; default: none",
+     NULL},
     {COMMON | CMD_SERVE, GROUP_FILES, KIND_TEXT, 0, "config", "FILE", FIELD(config), 0, 0,
      "read options from FILE; lines such as 'port = 5000'; the environment (TRANSLATE_PORT) and the command line come "
      "before it",

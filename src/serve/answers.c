@@ -118,6 +118,7 @@ void answer_memory(request *r, unsigned status, const char *type, char *data, si
         answer_no_memory(r);
         return;
     }
+    r->exchange->sent = size;
     if (type)
         answer_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     response = MHD_create_response_from_buffer(size, data ? data : (char[]){0},
@@ -221,6 +222,7 @@ static ssize_t read_stream(void *argument, uint64_t position, char *out, size_t 
         size = room;
     memcpy(out, s->waiting.data + s->taken, size);
     s->taken += size;
+    s->exchange->sent += size;
     if (s->taken == s->waiting.size) {
         tr_buffer_clear(&s->waiting);
         s->taken = 0;

@@ -102,11 +102,13 @@ static tr_status add_all(places *p, const cli_settings *settings, tr_error *erro
 tr_status serve_confine(const cli_settings *settings, tr_error *error)
 {
     places p = {.good = true};
-    char socket_folder[TR_PATH];
+    char socket_folder[TR_PATH], log_folder[TR_PATH];
+    const bool log = settings->access_log && strcmp(settings->access_log, "-") != 0;
     tr_status status = add_all(&p, settings, error);
     if (status == TR_OK) {
         const tr_sandbox_paths paths = {.readable = (const char *const *)p.paths,
-                                        .removes_in = folder_of(settings->unix_socket, socket_folder)};
+                                        .removes_in = folder_of(settings->unix_socket, socket_folder),
+                                        .adds_to = folder_of(log ? settings->access_log : NULL, log_folder)};
         status = tr_sandbox_serve(&paths, error);
     }
     for (size_t i = 0; i < p.count; i++)

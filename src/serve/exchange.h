@@ -55,6 +55,7 @@ typedef struct exchange {
 
     struct MHD_Response *response; /* the answer */
     unsigned status;
+    uint64_t sent; /* bytes of it */
     struct answer_header *headers;
     struct stream *stream; /* of an answer in parts */
 

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "serve/access_log.h"
 #include "serve/exchange.h"
 #include "serve/hosts.h"
 #include "serve/keys.h"
@@ -220,6 +221,9 @@ static void on_completed(void *argument, struct MHD_Connection *mhd, void **requ
     x->connection->current = NULL;
     if (end != MHD_REQUEST_TERMINATED_COMPLETED_OK)
         exchange_cut(x);
+    if (x->request.server->access_log)
+        access_log_add(x->request.server->access_log, request_address(&x->request), x->method, x->request.route, x->status,
+                       x->sent, (double)(tr_nanoseconds() - x->started) / 1e9);
     free_exchange(x);
 }
 

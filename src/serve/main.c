@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/signals.h"
+#include "serve/access_log.h"
 #include "serve/cache.h"
 #include "serve/confine.h"
 #include "serve/files.h"
@@ -244,6 +245,8 @@ static void read_again(running *run)
         cli_warn(s->settings, "%s", error.message);
     if (keys_reload(s->keys, &error))
         cli_warn(s->settings, "%s", error.message);
+    if (s->access_log && access_log_reopen(s->access_log, &error))
+        cli_warn(s->settings, "%s", error.message);
     glossaries_reload(s->glossaries, on_read_again, run);
 }
 
@@ -281,6 +284,8 @@ static tr_status create(running *run, tr_error *error)
         !(s->glossaries = glossaries_create(s, error)) || !(s->files = files_create(s, error)))
         return error->status;
     const size_t cached = (size_t)s->settings->cache << 20;
+    if (s->settings->access_log && !(s->access_log = access_log_open(s, error)))
+        return error->status;
     if (!(s->metrics = metrics_create()) || (cached && !(s->cache = cache_create(cached))))
         return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
     if (!(s->http = http_create(s, run->listening, run->listening_count, error)))
@@ -307,6 +312,7 @@ static void destroy(running *run)
     keys_free(s->keys);
     cache_free(s->cache);
     metrics_free(s->metrics);
+    access_log_close(s->access_log);
     tr_document_free(run->document);
     loop_free(s->loop);
     remove_socket(run);

@@ -19,6 +19,7 @@
  *   *_api.c            the interfaces: a table of routes each
  *   page.c             the web page, of the files in page/
  *   metrics.c          counters
+ *   access_log.c       a line for each answer
  *   service.c          systemd
  *   health.c           asks a server that runs
  *   confine.c          the sandbox
@@ -42,6 +43,7 @@ typedef struct metrics metrics;
 typedef struct cache cache;
 typedef struct glossaries glossaries;
 typedef struct files files;
+typedef struct access_log access_log;
 typedef struct request request;
 
 typedef struct server {
@@ -54,8 +56,9 @@ typedef struct server {
     cache *cache; /* NULL: none */
     glossaries *glossaries;
     files *files;
-    bool stopping; /* no connection is accepted, and each ends with its answer */
-    bool refusing; /* no new work is accepted either */
+    access_log *access_log; /* NULL: none */
+    bool stopping;          /* no connection is accepted, and each ends with its answer */
+    bool refusing;          /* no new work is accepted either */
 } server;
 
 #endif

@@ -89,6 +89,8 @@ static bool allow_all(int rules, const tr_sandbox_paths *paths, uint64_t known)
         allow(rules, *p, READ_FILE | READ_DIR);
     if (paths->removes_in)
         allow(rules, paths->removes_in, REMOVE_FILE);
+    if (paths->adds_to)
+        allow(rules, paths->adds_to, WRITE_FILE | MAKE_REGULAR);
     return !paths->writable || allow(rules, paths->writable, CHANGE & known);
 }
 

@@ -12,6 +12,7 @@ typedef struct tr_sandbox_paths {
     const char *const *readable; /* NULL after the last */
     const char *writable;        /* a folder whose entries may be read, written, made, renamed and removed; NULL: none */
     const char *removes_in;      /* a folder whose files may be removed; NULL: none */
+    const char *adds_to;         /* a folder in which files may be made and written; NULL: none */
 } tr_sandbox_paths;
 
 /* Call these while the process has a single thread; threads that it starts later inherit the restrictions. */

@@ -14,7 +14,7 @@ import threading
 import time
 
 import support
-from support import ServeTest, environment
+from support import Server, ServeTest, environment
 
 spec = importlib.util.spec_from_file_location("cli_support", support.FIXTURES / "cli" / "support.py")
 cli_support = importlib.util.module_from_spec(spec)
@@ -192,6 +192,44 @@ class Confined(ServeTest):
         server.signal(signal.SIGHUP)
         self.eventually(lambda: server.get("/metrics").body.count(b'translate_model_open{model="zh-en.gguf"}') == 1)
         self.assertEqual(server.post("/translate", q="再见", source="zh", target="en").status, 200)
+
+    def test_access_log(self):
+        folder = self.folder()
+        (folder / "keys").write_text("secret\n")
+        (folder / "keys").chmod(0o600)
+        (folder / "logs").mkdir()
+        log = folder / "logs" / "access"
+        server = self.start("--api-keys", folder / "keys", "--access-log", log)
+        answer = server.post("/translate", q="你好", source="zh", target="en", api_key="secret")
+        server.get("/v1/documents/0123456789abcdef?token=secret")
+        server.ask("\x7fBREW", "/nowhere/secret")
+        self.eventually(lambda: log.read_text().count("\n") == 3)
+        self.assertEqual(oct(log.stat().st_mode & 0o777), "0o640")
+        lines = [line.split(" ") for line in log.read_text().splitlines()]
+        for line in lines:
+            self.assertRegex(line[0], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+            self.assertRegex(line[6], r"^\d+\.\d$")
+        self.assertEqual(lines[0][1:6], ["127.0.0.1", "POST", "/translate", "200", str(len(answer.body))])
+        self.assertEqual(lines[1][2:5], ["GET", "/v1/documents/*", "404"])
+        self.assertEqual(lines[2][2:5], ["?BREW", "-", "404"])
+        log.rename(folder / "old")
+        server.get("/health")
+        server.signal(signal.SIGHUP)
+        self.eventually(log.exists)
+        for _ in range(500):
+            server.get("/ready")
+        self.eventually(lambda: log.read_text().count(" GET /ready 200 ") == 500)
+        self.assertEqual((log.read_text() + (folder / "old").read_text()).count(" GET /health 200 "), 1)
+        large = b"POST /translate_file HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n"
+        with server.socket() as c:
+            c.sendall(large)
+        self.eventually(lambda: " POST /translate_file - 0 " in log.read_text())
+        self.assertNotIn("secret", (folder / "old").read_text() + log.read_text())
+        self.refuses("--access-log", folder / "none" / "log", "-m", support.MODEL, "--port", "0", says="--access-log")
+        server = Server("--access-log", "-", "--unix", folder / "socket")
+        server.get("/health")
+        server.process.send_signal(support.END)
+        self.assertRegex(server.process.communicate()[0], b"^[^ ]+Z - GET /health 200 15 [0-9.]+\n$")
 
     def test_glossaries_are_read_aside(self):
         folder = self.folder()

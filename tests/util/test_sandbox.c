@@ -65,13 +65,23 @@ static const char *in_base(const char *name)
     return path;
 }
 
-static int put(const char *path)
+static int write_text(const char *path, int flags)
 {
-    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
     if (file < 0 || write(file, "text", 4) != 4)
         return errno;
     close(file);
     return 0;
+}
+
+static int put(const char *path)
+{
+    return write_text(path, O_TRUNC);
+}
+
+static int append(const char *path)
+{
+    return write_text(path, O_APPEND);
 }
 
 static int get(const char *path)
@@ -459,16 +469,22 @@ static int try_server(void)
 static int try_server_folders(void)
 {
     const char *const readable[] = {NULL};
-    const tr_sandbox_paths paths = {.readable = readable, .removes_in = in_base("empty")};
+    const tr_sandbox_paths paths = {.readable = readable, .removes_in = in_base("empty"), .adds_to = in_base("above/empty")};
     int faults = 0;
     tr_error error;
     EXPECT(0, put(in_base("empty/old")));
     EXPECT(TR_OK, (int)tr_sandbox_serve(&paths, &error));
     EXPECT(0, failed(unlink(in_base("empty/old"))));
+    EXPECT(0, append(in_base("above/empty/log")));
+    EXPECT(0, append(in_base("above/empty/log")));
     if (possible() & FILES) {
         EXPECT(EACCES, put(in_base("empty/new")));
         EXPECT(EACCES, failed(rmdir(in_base("empty"))));
         EXPECT(EACCES, failed(unlink(in_base("out/kept"))));
+        EXPECT(EACCES, get(in_base("above/empty/log")));
+        EXPECT(EACCES, failed(unlink(in_base("above/empty/log"))));
+        EXPECT(EACCES, failed(mkdir(in_base("above/empty/inner"), 0777)));
+        EXPECT(EACCES, append(in_base("above/log")));
     }
     return faults;
 }
@@ -571,7 +587,7 @@ static int set_up(void **unused)
 /* Removes the files that were made, and no others: this may run as root. */
 static int tear_down(void **unused)
 {
-    static const char *const files[] = {"out/link", "out/kept", "readable", "secret"};
+    static const char *const files[] = {"out/link", "out/kept", "above/empty/log", "readable", "secret"};
     static const char *const folders[] = {"out", "above/empty", "above", "empty"};
     (void)unused;
     kill(victim, SIGKILL);
