@@ -106,7 +106,50 @@ def calls_of_attention():
             yield bytes([*options, *sizes, mask]) + chance.randbytes(300)
 
 
+def entries_of_glossaries():
+    """A byte for the format, entries, and after a NUL those before: fuzz_serve_dictionary.c."""
+    tsv = "北京\tBeijing\nThe a\tx\nthe a\ty\n".encode()
+    csv = "北京,Beijing\n\"a, \"\"b\"\"\",c,zh,en\nd,e,fr,de\n".encode()
+    yield from (b"t" + tsv, b"c" + csv, b"t" + tsv + b"\0" + tsv[5:], b"c" + csv + b"\0" + tsv, b"t\xef\xbb\xbf" + tsv)
+
+
+def requests():
+    """A query, a content type and a body: fuzz_serve_fields.c."""
+    yield b"q=a%20b+c&q=d&key=k&target\n\n"
+    yield b"token=x\napplication/json\n" + '{"q": ["你好", "a\\u00e9\\n"], "n": 3, "flag": true, "deep": [[{}]]}'.encode()
+    yield 'a=1\n\n{"text": "好", "source": null}'.encode()
+    yield b"\napplication/x-www-form-urlencoded\nq=%E4%BD%A0&q=b&alternatives=2&format=html"
+    part = b'--x\r\nContent-Disposition: form-data; name="%s"%s\r\n%s\r\n%s\r\n'
+    yield b"\nmultipart/form-data; boundary=x\n" + part % (b"source", b"", b"", b"zh") + part % (
+        b"file", b'; filename="C:\\a/b.txt"', b"Content-Type: text/plain\r\n", b"text\0text") + b"--x--\r\n"
+
+
+def keys():
+    yield b"# two\nfirst\n second\t2 100\r\n\n"
+    yield b"a 0\nb 1000000000 7\nc 1 2 3\n"
+    yield b"a\na\n\x80\n" + b"k" * 257
+
+
+def names_and_codes():
+    """The name of a document, a NUL, and the code of a language: fuzz_serve_names.c."""
+    names = ("C:\\a/报告 (1).docx", "..\n\u202e.x", "a" * 200 + ".tar.gz", "\"'%0a;", ".", "a.b.csv")
+    codes = ("zh-CN", "EN-us", "sr_Latn_RS", "中文(简体)", "英语", "auto", "zh-Hant-HK", "cmn", "pt-BR", "eng_Latn")
+    for i, code in enumerate(codes):
+        yield f"{names[i % len(names)]}\0{code}".encode()
+
+
+def settings_of_servers():
+    yield b"# all\nhost = 0.0.0.0\nport = 5000\nmodels = /m\nurl-prefix = /a/b/\ntrust-proxy = on\nallowed-hosts = a, b\n"
+    yield b"compute = int8\nbeam=4\nquiet = off\nrate-limit = -1\n"
+    yield b"config = x\nmodel = y\nmodels = z\nbeam\n= 3\n" + b"x" * 5000
+
+
 SEEDS = {
+    "serve_dictionary": entries_of_glossaries,
+    "serve_fields": requests,
+    "serve_keys": keys,
+    "serve_names": names_and_codes,
+    "serve_settings": settings_of_servers,
     "attention": calls_of_attention,
     "bpe": codes_and_texts,
     "texts": glossaries_and_texts,
