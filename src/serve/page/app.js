@@ -8,8 +8,8 @@
  *                                Errors have status (0: no answer), code and retryAfter (seconds, or undefined)
  *   app.json(PATH, OPTIONS)      its JSON
  *   app.say(TEXT)                for screen readers
- *   app.notice(TEXT, KIND)       a message that can be closed; KIND "error", "hint", "trouble" (which passes by itself). Without
- *                                a text: closes it, or, if KIND is given, one of that kind
+ *   app.notice(TEXT, KIND)       a message that can be closed; KIND is "error", "hint", or another one that its owner closes.
+ *                                Without a text: closes it, if it has that KIND or KIND is not given
  *   app.store.get(NAME, OTHERWISE), app.store.set(NAME, VALUE)
  *                                what this browser remembers; undefined forgets it
  *   app.languages                [{code, name, chinese_name, targets}]
@@ -86,10 +86,10 @@ export const app = {
     $("live").textContent = text;
   },
 
-  notice(text, kind = "error") {
-    if (!text && kind !== "error" && $("notice").dataset.kind !== kind) return;
+  notice(text, kind) {
+    if (!text && kind && $("notice").dataset.kind !== kind) return;
     $("notice").hidden = !text;
-    $("notice").dataset.kind = kind;
+    $("notice").dataset.kind = kind || "error";
     $("notice-text").textContent = text;
     app.say(text);
   },

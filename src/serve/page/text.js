@@ -58,12 +58,13 @@ async function translate() {
   clearTimeout(timer);
   if (wanted === asked) return;
   stop();
+  app.notice("", "text");
   if (!text.trim()) {
     forget();
     return;
   }
   if (limit && length(text) > limit) {
-    app.notice(app.t("too.long", { limit: number(limit) }));
+    app.notice(app.t("too.long", { limit: number(limit) }), "text");
     return;
   }
   asked = wanted;
@@ -106,11 +107,11 @@ function fail(error) {
     app.notice(app.t(gone ? "gone" : error.status === 429 ? "too.many" : "full", { seconds }), "trouble");
     retry = setTimeout(translate, seconds * 1000);
   } else if (error.status === 413) {
-    app.notice(app.t("too.long", { limit: number(limit) }));
+    app.notice(app.t("too.long", { limit: number(limit) }), "text");
   } else if (error.status === 504) {
-    app.notice(app.t("too.slow"));
+    app.notice(app.t("too.slow"), "text");
   } else if (error.status !== 403) { // for which there is a field
-    app.notice(app.t("failed", { message: error.message }));
+    app.notice(app.t("failed", { message: error.message }), "text");
   }
 }
 
@@ -160,7 +161,7 @@ function forget() {
   result.clear();
   found(null);
   state("");
-  app.notice("");
+  app.notice("", "trouble");
   $("copy").hidden = true;
 }
 
@@ -299,10 +300,11 @@ export function restore({ text, source, target }) {
 
 export function init() {
   result.init();
-  $("source").oninput = () => {
+  $("source").oninput = (event) => {
     showSource();
-    soon();
+    if (!event.isComposing) soon(); // what an input method shows meanwhile is no text yet
   };
+  $("source").addEventListener("compositionend", soon);
   $("form").onsubmit = (event) => {
     event.preventDefault();
     translate();
