@@ -268,7 +268,7 @@ void answer_part(request *r, const void *data, size_t size)
         s->waiting.size -= s->taken;
         s->taken = 0;
     }
-    if (s->waiting.size + size > STREAM_WAITING || !tr_buffer_append(&s->waiting, data, size))
+    if (s->waiting.size > STREAM_WAITING || !tr_buffer_append(&s->waiting, data, size)) /* one part may be larger */
         exchange_cut(x);
     exchange_resume(x);
 }

@@ -45,10 +45,10 @@ export function init() {
     if (!keep.checked) app.store.set("history");
     draw();
   };
-  app.on("translated", (entry) => {
+  app.on("translated", ({ text, source, target, translation }) => {
     clearTimeout(timer);
-    if (!keep.checked || entry.text.length > LONGEST) return;
-    timer = setTimeout(() => add({ ...entry, text: entry.text.trim() }), SETTLED);
+    if (keep.checked && text.length <= LONGEST)
+      timer = setTimeout(() => add({ text: text.trim(), source, target, translation }), SETTLED);
   });
   app.on("language", draw);
   app.on("languages", draw);

@@ -2,7 +2,8 @@
 import { $, app } from "./app.js";
 import * as result from "./result.js";
 
-const WAIT = 120, WAIT_LONG = 500, LONG = 2000; // milliseconds after a key; characters from which it waits longer
+const WAIT = 120, WAIT_LONG = 500; // milliseconds after a key
+const LONG = 2000; // characters from which it waits longer, and words are not linked
 const SLOW = 1200; // milliseconds without an answer, after which the page says that it waits
 const RETRIES = [1, 2, 4, 8, 15, 30]; // seconds between attempts to reach a server that is gone
 let limit = 0; // characters of a request; 0: none
@@ -33,7 +34,9 @@ async function* events(body) {
 export const clean = (text) => text.replace(/[\0\p{Cs}]/gu, "\ufffd");
 
 async function ask(text, pair, signal) {
-  const json = { text: clean(text), ...pair, stream: true, sentences: true, align: true, doubtful: true, ...app.options };
+  const json = {
+    text: clean(text), ...pair, stream: true, sentences: true, align: text.length <= LONG, doubtful: true, ...app.options,
+  };
   const began = performance.now(), answer = await app.api("v1/translate", { json, signal });
   const pieces = [];
   for await (const [name, value] of events(answer.body)) {
