@@ -1,13 +1,13 @@
 /* The translation: sentences that know what they translate, and what else each could be. */
 import { $, app } from "./app.js";
-import { clean } from "./text.js";
+import { clean } from "./ask.js";
 
 /* {text, source, target, flags, confidence, sentences, after}: text of the source; each sentence is
  * {source, begin, before, target, flags, links}: its source and where that begins in the text; its translation and the white
  * space before it; the links between words, [begin, end, begin, end] in source and target. */
 let shown = null;
 let old = ""; // the text of the translation before, which stays until the new one takes its place
-let frame = 0, part = [];
+let frame = 0, drafts = null; // that are to be shown
 let marked = null; // {sentence, word: [begin, end] in the target, or in the source with side}
 const ALTERNATIVES = 6;
 
@@ -94,27 +94,28 @@ export function wait() {
   closeMenu();
   $("result").setAttribute("aria-busy", "true");
   $("result").classList.add("old");
-  part = [];
+  drafts = null;
 }
 
 export function stopWaiting() {
   cancelAnimationFrame(frame);
   $("result").removeAttribute("aria-busy");
   $("result").classList.remove("old");
+  drafts = null;
 }
 
 /* Shows what there is of a translation, with the rest of the old one after it, so that nothing jumps. */
-export function showPart(pieces) {
-  if (!part.length) frame = requestAnimationFrame(() => {
-    const text = part.join("");
-    part = [];
+export function showDrafts(list) {
+  if (!drafts) frame = requestAnimationFrame(() => {
+    const text = drafts.join("");
+    drafts = null;
     if (!text) return;
     shown = null;
     mark(null);
     $("result").classList.remove("old");
     $("result").replaceChildren(text, app.element("span", { class: "rest", "aria-hidden": "true" }, old.slice(text.length)));
   });
-  part = pieces;
+  drafts = list;
 }
 
 export function clear() {
@@ -127,10 +128,23 @@ export function clear() {
   $("flags").replaceChildren();
 }
 
-export function show(text, translation) {
-  const { source, target, flags, confidence } = translation;
-  shown = { text, source, target, flags, confidence,
-    ...(translation.sentences ? sentencesOf(text, translation) : linesOf(text, translation)) };
+/* Shows a translation in parts: [{text, translation}], of which the texts together are text. */
+export function show(text, parts) {
+  const [{ translation: { source, target, confidence } }] = parts;
+  const everywhere = (flag) => parts.every(({ translation }) => translation.flags.includes(flag));
+  const flags = [...new Set(parts.flatMap(({ translation }) => translation.flags))]
+    .filter((flag) => flag !== "passed_through" || everywhere(flag));
+  shown = { text, source, target, flags, confidence, sentences: [], after: "" };
+  let begin = 0;
+  for (const part of parts) {
+    const { sentences, after } = part.translation.sentences ? sentencesOf(part.text, part.translation)
+      : linesOf(part.text, part.translation);
+    sentences.forEach((s, i) => {
+      shown.sentences.push({ ...s, begin: begin + s.begin, before: (i ? "" : shown.after) + s.before });
+    });
+    shown.after = sentences.length ? after : shown.after + after;
+    begin += part.text.length;
+  }
   stopWaiting();
   draw();
 }

@@ -1,9 +1,9 @@
 /* The text: translated while it is typed. */
 import { $, app } from "./app.js";
+import { ask } from "./ask.js";
 import * as result from "./result.js";
 
-const WAIT = 120, WAIT_LONG = 500; // milliseconds after a key
-const LONG = 2000; // characters from which it waits longer, and words are not linked
+const WAIT = 120, WAIT_LONG = 500, LONG = 2000; // milliseconds after a key; characters from which it waits longer
 const SLOW = 1200; // milliseconds without an answer, after which the page says that it waits
 const RETRIES = [1, 2, 4, 8, 15, 30]; // seconds between attempts to reach a server that is gone
 let limit = 0; // characters of a request; 0: none
@@ -12,48 +12,6 @@ let timer, slow, retry, failures = 0;
 let asked = ""; // what the shown translation is of, with its pair and options
 
 /* ------------------------------------------------------------------------------------------------------------- asking */
-
-/* The events of an answer, as they come: [NAME, VALUE]. */
-async function* events(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    text += value;
-    const parts = text.split("\n\n");
-    text = parts.pop();
-    for (const part of parts) {
-      const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(part) || [];
-      if (name) yield [name, JSON.parse(data)];
-    }
-  }
-}
-
-/* What the server can read: no NUL, no half of a character. */
-export const clean = (text) => text.replace(/[\0\p{Cs}]/gu, "\ufffd");
-
-async function ask(text, pair, signal) {
-  const json = {
-    text: clean(text), ...pair, stream: true, sentences: true, align: text.length <= LONG, doubtful: true, ...app.options,
-  };
-  const began = performance.now(), answer = await app.api("v1/translate", { json, signal });
-  const pieces = [];
-  for await (const [name, value] of events(answer.body)) {
-    if (signal.aborted) return;
-    if (name === "token") {
-      pieces[value.sentence] = (value.restarted ? "" : pieces[value.sentence] || "") + value.text;
-      state("");
-      result.showPart(pieces);
-    } else if (name === "done") {
-      show(text, value.translations[0], (performance.now() - began) / 1000);
-      return;
-    } else {
-      throw Object.assign(new Error(value.error.message), { status: value.error.code === "unavailable" ? 503 : 500 });
-    }
-  }
-  throw Object.assign(new Error(app.t("gone")), { status: 0 }); // the connection ended before
-}
 
 async function translate() {
   const text = $("source").value, pair = app.pair();
@@ -78,18 +36,27 @@ async function translate() {
     state(app.t("waiting"));
     app.say(app.t("waiting"));
   }, SLOW);
+  const began = performance.now();
+  let parts = null;
   try {
-    await ask(text, pair, signal);
-    failures = 0;
-    app.notice("", "trouble");
+    parts = await ask(text, pair, signal, (drafts) => {
+      clearTimeout(slow);
+      state("");
+      result.showDrafts(drafts);
+    });
   } catch (error) {
     if (!signal.aborted) fail(error);
   }
-  if (!signal.aborted) {
-    clearTimeout(slow);
-    state("");
+  if (signal.aborted) return;
+  clearTimeout(slow);
+  state("");
+  if (!parts) {
     result.stopWaiting();
+    return;
   }
+  failures = 0;
+  app.notice("", "trouble");
+  show(text, parts, (performance.now() - began) / 1000);
 }
 
 function stop() {
@@ -133,12 +100,13 @@ function state(text) {
   $("state").textContent = text;
 }
 
-function show(text, translation, seconds) {
-  result.show(text, translation);
+function show(text, parts, seconds) {
+  const [{ translation }] = parts;
+  result.show(text, parts);
   found(translation);
   if (translation.confidence !== undefined && translation.source === translation.target && turn(translation.source)) return;
   $("copy").hidden = false;
-  app.emit("translated", { ...result.value(), tokens: translation.target_tokens, seconds });
+  app.emit("translated", { ...result.value(), tokens: parts.reduce((sum, part) => sum + (part.translation.target_tokens || 0), 0), seconds });
   tell();
 }
 
