@@ -247,7 +247,7 @@ function start() {
   $("notice-close").onclick = () => app.notice("");
   startTabs();
   findKey();
-  for (const part of [text, history, documents, glossary, attention, status]) part.init(app);
+  for (const part of [text, history, glossary, documents, attention, status]) part.init(app);
   findOut("v1/languages", ({ languages }) => {
     app.languages = languages;
     app.emit("languages");

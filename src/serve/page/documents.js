@@ -78,7 +78,6 @@ async function download(item) {
     const link = app.element("a", { href: URL.createObjectURL(blob), download: item.name });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-    item.fetched = true;
   } catch (error) {
     if (error.status === 404) fail(item, error);
     else app.notice(error.status ? error.message : app.t("documents.gone"));
@@ -123,7 +122,7 @@ async function ask(item) {
     const answer = await app.json(`v1/documents/${item.id}`);
     if (items.includes(item)) take(item, answer);
   } catch (error) {
-    if (error.status) fail(item, error); // without an answer, it is asked again
+    if (error.status === 404 || error.status === 403) fail(item, error); // otherwise it is asked again
   }
 }
 
@@ -196,7 +195,7 @@ export function init() {
     endings = supportedFilesFormat;
     $("documents-file").accept = endings.join(",");
   });
-  for (const name of ["tab", "language"]) app.on(name, showGlossary);
+  for (const name of ["tab", "pair", "options", "language"]) app.on(name, showGlossary);
   app.on("language", () => items.forEach(showItem));
   addEventListener("beforeunload", (event) => {
     if (items.some(isOpen)) event.preventDefault();

@@ -222,26 +222,31 @@ function show() {
   showRows();
 }
 
+function use(what) {
+  app.store.set(`glossary.${shown}`, what === "own" ? undefined : what);
+  show();
+  if (setOptions()) app.emit("options");
+}
+
 /* Those of the server, where a key is not missing. */
 async function findGlossaries() {
   show();
   if (!$("key-bar").hidden) return;
-  let names = [];
+  let names;
   try {
     names = (await app.json("v1/glossaries")).glossaries.map(({ name }) => name);
-  } catch { /* there are the own terms */ }
+  } catch {
+    return; // there are the own terms
+  }
   $("glossary-use").replaceChildren(...[...$("glossary-use").options].slice(0, 2),
     ...names.map((name) => app.element("option", { value: `server:${name}` }, name)));
-  show();
+  if (shown && chosen().startsWith("server:") && !names.includes(chosen().slice("server:".length))) use("own"); // it is gone
+  else show();
 }
 
 export function init() {
   choosePair("glossary");
-  $("glossary-use").onchange = () => {
-    app.store.set(`glossary.${shown}`, $("glossary-use").value === "own" ? undefined : $("glossary-use").value);
-    show();
-    if (setOptions()) app.emit("options");
-  };
+  $("glossary-use").onchange = () => use($("glossary-use").value);
   $("glossary-rows").oninput = onInput;
   $("glossary-rows").onclick = onClick;
   $("glossary-rows").onkeydown = onKey;
