@@ -2,6 +2,7 @@
 import collections
 import dataclasses
 import functools
+import math
 import multiprocessing
 import os
 import random
@@ -20,77 +21,88 @@ from weights import draw, expected
 CHUNK = 4096  # pairs that are segmented and packed at a time: a run continues at a chunk's start
 JOINED_SHARE = 0.1  # of short pairs that are put behind another
 JOINED_CHARACTERS = 160  # of the target side, at most
+SOURCE_SLACK = 1.03  # pairs differ in how long their sources are
 OPEN_ROWS = 48  # rows that still take short pairs while they are packed
 AHEAD = 3  # chunks for each process that are made before they are asked for
 Encoded = tuple[list[int], list[int]]  # the ids of a pair's sides, each ended by END
 END = 0
 
 # What a batch holds, in this order. `pair` numbers a row's pairs from 1 (0: padding), `position` counts within a sentence.
-FIELDS = (
-    "source", "source_pair", "source_position",
+SOURCE_FIELDS = "source", "source_pair", "source_position"
+TARGET_FIELDS = (
     "target",  # what the decoder reads: <pad> first, then the label before
     "target_pair", "target_position",
     "label",  # -1: padding
 )  # fmt: skip
+Room = tuple[int, int]  # tokens of a row's source and target side
 
 
 @dataclasses.dataclass
 class Batch:
-    """The FIELDS as one tensor [7, rows, row length]: one copy takes it to a GPU."""
+    """The fields beside each other in one tensor [rows, 3 * S + 4 * T]: one copy takes it to a GPU."""
 
     all: Tensor
+    room: Room  # S, T
 
     def __getattr__(self, name: str) -> Tensor:
-        if name not in FIELDS:
-            raise AttributeError(name)
-        return self.all[FIELDS.index(name)]
+        """[rows, S] or [rows, T]"""
+        source, target = self.room
+        if name in SOURCE_FIELDS:
+            return self.all.narrow(1, SOURCE_FIELDS.index(name) * source, source)
+        if name in TARGET_FIELDS:
+            return self.all.narrow(1, len(SOURCE_FIELDS) * source + TARGET_FIELDS.index(name) * target, target)
+        raise AttributeError(name)
 
     def __len__(self) -> int:
-        return self.all.shape[1]
+        return len(self.all)
 
     def part(self, first: int, last: int) -> "Batch":
-        return Batch(self.all[:, first:last])
+        return Batch(self.all[first:last], self.room)
 
     def times(self, passes: int) -> "Batch":
         """The same rows again behind the rows."""
-        return Batch(self.all.repeat(1, passes, 1)) if passes > 1 else self
+        return Batch(self.all.repeat(passes, 1), self.room) if passes > 1 else self
 
     def to(self, device: str) -> "Batch":
         """Where and as what the model wants it. From pinned memory a GPU fetches it while this processor goes on."""
         on_gpu = device.startswith("cuda")
         rows = self.all.contiguous().pin_memory() if on_gpu else self.all
-        return Batch(rows.to(device, non_blocking=on_gpu).long())
+        return Batch(rows.to(device, non_blocking=on_gpu).long(), self.room)
 
     def tokens(self) -> int:
         return int((self.label >= 0).sum())
 
 
-def pack(pairs: list[Encoded], length: int) -> list[list[Encoded]]:
-    """Rows of pairs that together fit into `length` tokens on each side, first fit; too long pairs are left out."""
-    done, rows, room = [], [], []
+def fits(pair: Encoded, room: Room) -> bool:
+    return len(pair[0]) <= room[0] and len(pair[1]) <= room[1]
+
+
+def pack(pairs: list[Encoded], room: Room) -> list[list[Encoded]]:
+    """Rows of pairs that together fit into the room, first fit; too long pairs are left out."""
+    done, rows, free = [], [], []
     for pair in pairs:
-        source_need, target_need = map(len, pair)
-        if source_need > length or target_need > length:
+        if not fits(pair, room):
             continue
-        for i, (source_room, target_room) in enumerate(room):
-            if source_need <= source_room and target_need <= target_room:
+        for i, left in enumerate(free):
+            if fits(pair, left):
                 rows[i].append(pair)
-                room[i] = (source_room - source_need, target_room - target_need)
+                free[i] = (left[0] - len(pair[0]), left[1] - len(pair[1]))
                 break
         else:
             if len(rows) == OPEN_ROWS:
-                fullest = min(range(OPEN_ROWS), key=lambda i: min(room[i]))
+                fullest = min(range(OPEN_ROWS), key=lambda i: min(free[i]))
                 done.append(rows.pop(fullest))
-                room.pop(fullest)
+                free.pop(fullest)
             rows.append([pair])
-            room.append((length - source_need, length - target_need))
+            free.append((room[0] - len(pair[0]), room[1] - len(pair[1])))
     return done + rows
 
 
-def make_rows(rows: list[list[Encoded]], length: int, pad: int) -> numpy.ndarray:
-    """[7, rows, length]: the FIELDS of packed pairs."""
-    out = numpy.zeros((len(FIELDS), len(rows), length), numpy.int32)
-    field = dict(zip(FIELDS, out))
+def make_rows(rows: list[list[Encoded]], room: Room, pad: int) -> numpy.ndarray:
+    """[rows, 3 * S + 4 * T]: the fields of packed pairs."""
+    out = numpy.zeros((len(rows), len(SOURCE_FIELDS) * room[0] + len(TARGET_FIELDS) * room[1]), numpy.int32)
+    batch = Batch(torch.from_numpy(out), room)
+    field = {name: getattr(batch, name).numpy() for name in SOURCE_FIELDS + TARGET_FIELDS}
     field["source"][:], field["target"][:], field["label"][:] = pad, pad, -1
     for r, row in enumerate(rows):
         s = t = 0
@@ -107,8 +119,8 @@ def make_rows(rows: list[list[Encoded]], length: int, pad: int) -> numpy.ndarray
     return out
 
 
-def make_batch(rows: list[list[Encoded]], length: int, pad: int) -> Batch:
-    return Batch(torch.from_numpy(make_rows(rows, length, pad)))
+def make_batch(rows: list[list[Encoded]], room: Room, pad: int) -> Batch:
+    return Batch(torch.from_numpy(make_rows(rows, room, pad)), room)
 
 
 class Segmenter:
@@ -165,29 +177,41 @@ class Chunks:
     """Packed rows by epoch and chunk, whoever makes them: nothing but these numbers and the seed decides what they hold.
 
     Pairs that fit go into rows of a short length, since attention's work grows with its square, the others into longer rows.
+    The lengths are those of the target side; the source side gets as much more or less as the language needs, so that both
+    fill.
     """
 
     def __init__(self, pairs: list[Pair], segmenter: Segmenter, lengths: list[int], pad: int, seed: int):
-        self.all_pairs, self.segmenter, self.lengths, self.pad, self.seed = pairs, segmenter, sorted(lengths), pad, seed
+        self.all_pairs, self.segmenter, self.pad, self.seed = pairs, segmenter, pad, seed
         self.count = max(1, expected(pairs) // CHUNK)  # in an epoch
+        self.rooms = source_rooms(self, sorted(lengths))
 
     @functools.lru_cache(maxsize=1)
     def drawn(self, epoch: int) -> list[Pair]:
         return draw(self.all_pairs, random.Random(f"{self.seed} {epoch}"))
 
-    def rows(self, epoch: int, chunk: int) -> dict[int, numpy.ndarray]:
-        """By the length of row that each pair goes to. An epoch's last chunk is what is left."""
+    def encoded(self, epoch: int, chunk: int) -> list[Encoded]:
+        """An epoch's last chunk is what is left."""
         rng = random.Random(f"{self.seed} {epoch} {chunk}")
         last = (chunk + 1) * CHUNK if chunk + 1 < self.count else None
         pairs = self.drawn(epoch)[chunk * CHUNK : last]
         pairs = joined([varied(pair, rng) for pair in pairs], rng)
         pairs = [(without_final_mark(source, rng), target, origin) for source, target, origin in pairs]
-        encoded = self.segmenter.pairs(pairs, rng)
-        by_length, shorter = {}, [0, *self.lengths]
-        for low, length in zip(shorter, self.lengths):
-            fitting = [pair for pair in encoded if low < max(map(len, pair)) <= length]
-            by_length[length] = make_rows(pack(fitting, length), length, self.pad)
-        return by_length
+        return self.segmenter.pairs(pairs, rng)
+
+    def rows(self, epoch: int, chunk: int) -> dict[Room, numpy.ndarray]:
+        """By the room of the rows that each pair goes to."""
+        by_room, rest = {}, self.encoded(epoch, chunk)
+        for room in self.rooms:
+            by_room[room] = make_rows(pack(rest, room), room, self.pad)
+            rest = [pair for pair in rest if not fits(pair, room)]
+        return by_room
+
+
+def source_rooms(chunks: Chunks, lengths: list[int]) -> list[Room]:
+    """Rows of these target lengths, and what the first chunk's sources need for each token of their targets, in eights."""
+    sources, targets = (sum(map(len, side)) for side in zip(*chunks.encoded(0, 0)))
+    return [(8 * math.ceil(SOURCE_SLACK * length * sources / targets / 8), length) for length in lengths]
 
 
 chunks_of_process: Chunks  # a process that makes rows has its own copy, since the beginning
@@ -198,18 +222,19 @@ def begin_process(chunks: Chunks) -> None:
     chunks_of_process = chunks
 
 
-def rows_of_process(epoch: int, chunk: int) -> dict[int, numpy.ndarray]:
+def rows_of_process(epoch: int, chunk: int) -> dict[Room, numpy.ndarray]:
     return chunks_of_process.rows(epoch, chunk)
 
 
 class Batches:
-    """An endless stream of batches of `tokens` tokens a side, padding included; `epoch` and `chunk` say where it stands.
+    """An endless stream of batches of `tokens` target tokens, padding included, or fewer: whole rows, as many for each of
+    `parts`; `epoch` and `chunk` say where it stands.
 
     `processes` make rows ahead of time; with 0 they are made when they are asked for. Both give the same batches.
     """
 
-    def __init__(self, chunks: Chunks, tokens: int, processes: int = 0):
-        self.chunks, self.tokens, self.processes = chunks, tokens, processes
+    def __init__(self, chunks: Chunks, tokens: int, parts: int = 1, processes: int = 0):
+        self.chunks, self.tokens, self.parts, self.processes = chunks, tokens, parts, processes
         self.epoch = self.chunk = 0
         if processes:
             # Forked, so that the pairs are shared; and now, before anything starts threads or a GPU.
@@ -225,7 +250,7 @@ class Batches:
                 chunk += 1
             epoch, chunk = epoch + 1, 0
 
-    def rows(self) -> Iterator[dict[int, numpy.ndarray]]:
+    def rows(self) -> Iterator[dict[Room, numpy.ndarray]]:
         if not self.processes:
             for self.epoch, self.chunk in self.places():
                 yield self.chunks.rows(self.epoch, self.chunk)
@@ -238,21 +263,21 @@ class Batches:
             yield job.result()
 
     def __iter__(self) -> Iterator[Batch]:
-        waiting: dict[int, Tensor] = {}
-        for by_length in self.rows():
-            for length, rows in by_length.items():
+        waiting: dict[Room, Tensor] = {}
+        for by_room in self.rows():
+            for room, rows in by_room.items():
                 more = torch.from_numpy(rows)
-                waiting[length] = torch.cat([waiting[length], more], dim=1) if length in waiting else more
+                waiting[room] = torch.cat([waiting[room], more]) if room in waiting else more
             yield from self.take(waiting)
 
-    def take(self, waiting: dict[int, Tensor]) -> Iterator[Batch]:
+    def take(self, waiting: dict[Room, Tensor]) -> Iterator[Batch]:
         """The batches that are full, those of short and of long rows mixed."""
         full = []
-        for length, rows in waiting.items():
-            size = self.tokens // length
-            count = rows.shape[1] // size
-            full += [Batch(rows[:, i * size : (i + 1) * size]) for i in range(count)]
-            waiting[length] = rows[:, count * size :]
+        for room, rows in waiting.items():
+            size = self.tokens // (room[1] * self.parts) * self.parts
+            count = len(rows) // size
+            full += [Batch(rows[i * size : (i + 1) * size], room) for i in range(count)]
+            waiting[room] = rows[count * size :]
         random.Random(f"{self.chunks.seed} {self.epoch} {self.chunk}").shuffle(full)
         yield from full
 

@@ -142,15 +142,15 @@ class Symbols(unittest.TestCase):
 class Packing(unittest.TestCase):
     def test_every_pair_comes_once_and_fits(self):
         pairs = random_pairs(500, random.Random(1))
-        rows = pack(pairs + [([1] * 70, [1])], length=64)
+        rows = pack(pairs + [([1] * 70, [1])], (64, 64))
         self.assertEqual(sorted(pair for row in rows for pair in row), sorted(pairs))
         self.assertTrue(all(sum(len(pair[side]) for pair in row) <= 64 for row in rows for side in (0, 1)))
 
     def test_packed_loss_is_the_sum_of_each_alone(self):
         torch.manual_seed(0)
         model, pairs = Marian(SMALL), random_pairs(12, random.Random(2))
-        packed = loss_sum(model, make_batch(pack(pairs, 64), 64, SMALL.pad), Dropout(), Objective(0.1))
-        alone = sum(loss_sum(model, make_batch([[pair]], 32, SMALL.pad), Dropout(), Objective(0.1)) for pair in pairs)
+        packed = loss_sum(model, make_batch(pack(pairs, (48, 64)), (48, 64), SMALL.pad), Dropout(), Objective(0.1))
+        alone = sum(loss_sum(model, make_batch([[pair]], (32, 32), SMALL.pad), Dropout(), Objective(0.1)) for pair in pairs)
         self.assertAlmostEqual(packed.item(), alone.item(), delta=1e-2)
 
 
@@ -185,7 +185,7 @@ class Order(unittest.TestCase):
     def stream(self, processes: int = 0) -> Batches:
         rng = random.Random(5)
         pairs = [("x" * rng.randrange(1, 14), "y" * rng.randrange(1, 30), "any") for _ in range(2 * CHUNK)]
-        return Batches(Chunks(pairs, CharacterSegmenter(), [32, 16], pad=49, seed=0), 128, processes)
+        return Batches(Chunks(pairs, CharacterSegmenter(), [32, 16], pad=49, seed=0), 128, 2, processes)
 
     def test_batches_are_full_and_an_epoch_holds_nearly_all(self):
         stream, tokens, lengths = self.stream(), 0, set()
@@ -193,10 +193,10 @@ class Order(unittest.TestCase):
         for batch in stream:
             if stream.epoch == 1:
                 break
-            self.assertEqual(batch.source.numel(), 128)
-            lengths.add(batch.source.shape[1])
+            self.assertEqual(batch.target.numel(), 128)
+            lengths.add((batch.source.shape[1], batch.target.shape[1]))
             tokens += batch.tokens()
-        self.assertEqual(lengths, {16, 32})
+        self.assertEqual(lengths, {(16, 16), (24, 32)}, "sources are half as long")
         self.assertTrue(expected - 2 * 128 <= tokens <= expected, (tokens, expected))
 
     def test_seed_and_place_decide_the_batches(self):
@@ -285,7 +285,7 @@ class Decoding(unittest.TestCase):
     @torch.no_grad()
     def log_p(self, source: list[int], target: list[int]) -> torch.Tensor:
         """Of what follows each token of a target, the whole target at once."""
-        batch = make_batch([[(source, target)]], 32, SMALL.pad)
+        batch = make_batch([[(source, target)]], (32, 32), SMALL.pad)
         same = torch.zeros(1, 1, 1, len(source))
         positions = torch.arange(32)[None]
         memory = self.model.encode(batch.source[:, : len(source)], positions[:, : len(source)], same, Dropout())

@@ -16,6 +16,7 @@ import argparse
 import collections
 import ctypes
 import dataclasses
+import math
 import os
 import pathlib
 import random
@@ -25,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 from torch import Tensor, nn
 
-from batches import Batch, Batches, Chunks, Segmenter, make_batch, pack
+from batches import Batch, Batches, Chunks, Room, Segmenter, make_batch, pack
 from corpus import Pair, load, swapped
 from loss import Candidates, Objective, cross_entropy
 from model import Dropout, Marian, Shape, as_bias, same_pair
@@ -78,9 +79,10 @@ def write_checkpoint(path: pathlib.Path, state: dict) -> None:
 class MaskPool:
     """Random dropout masks, made once; each use takes another stretch."""
 
-    def __init__(self, shape: Shape, tokens: int, rate: float, like: Tensor):
-        masks = 2 + 2 * shape.encoder_layers + 3 * shape.decoder_layers
-        self.used = masks * tokens * shape.d_model
+    def __init__(self, shape: Shape, tokens: Room, rate: float, like: Tensor):
+        """tokens: of a part of a batch at most, on each side"""
+        masks = tokens[0] * (1 + 2 * shape.encoder_layers) + tokens[1] * (1 + 3 * shape.decoder_layers)
+        self.used = masks * shape.d_model
         kept = torch.rand(self.used + (1 << 22), generator=torch.Generator().manual_seed(0)) >= rate
         self.pool = kept.to(like.device, like.dtype) / (1 - rate)
 
@@ -90,7 +92,7 @@ class MaskPool:
 
 
 class Trainer:
-    def __init__(self, shape: Shape, options: argparse.Namespace):
+    def __init__(self, shape: Shape, options: argparse.Namespace, rooms: list[Room]):
         self.options, self.shape, self.on_gpu = options, shape, options.device != "cpu"
         self.objective = Objective(options.smoothing, 2 if options.rdrop > 0 else 1, options.rdrop)
         torch.manual_seed(options.seed)
@@ -105,7 +107,8 @@ class Trainer:
         self.threads = ThreadPoolExecutor(options.workers, initializer=torch.set_num_threads, initargs=(1,))
         self.map = self.threads.map if options.workers > 1 else map
         if not self.on_gpu:
-            tokens = self.objective.passes * options.tokens // options.parts
+            target = self.objective.passes * options.tokens // options.parts
+            tokens = max(math.ceil(target * source_room / target_room) for source_room, target_room in rooms), target
             self.masks = MaskPool(shape, tokens, options.dropout, self.worker_model.logit_bias)
         if options.compile:
             torch._dynamo.config.cache_size_limit = 64  # layers share their code: two kinds times the shapes of batches
@@ -231,10 +234,10 @@ def alike(pairs: list[Pair], others: list[Pair]) -> list[Pair]:
 def watched(options: argparse.Namespace, train: list[Pair], pad: int) -> dict[str, Batch]:
     """What the run's progress is seen by. Where the two part, the model learns its text by heart: more dropout helps."""
     dev = [pair for pair in pairs_of(options, "dev.tsv") if pair[2] not in UNSCORED][::4]
-    segmenter, length = Segmenter(str(options.data / "spm.model")), max(options.lengths)
+    segmenter, room = Segmenter(str(options.data / "spm.model")), (max(options.lengths),) * 2
 
     def batch(pairs: list[Pair]) -> Batch:
-        return make_batch(pack(segmenter.pairs(pairs, random.Random(0)), length), length, pad)
+        return make_batch(pack(segmenter.pairs(pairs, random.Random(0)), room), room, pad)
 
     return {"dev loss": batch(dev), "of training text": batch(alike(train, dev))}
 
@@ -289,8 +292,8 @@ def parse() -> argparse.Namespace:
     add("--minutes", type=float, help="how long the run takes, instead of --steps and --cooldown")
     add("--warmup", type=int, default=800)
     add("--rate", type=float, default=1.5e-3, help="the highest learning rate")
-    add("--tokens", type=int, default=2048, help="tokens a batch, on each side")
-    add("--lengths", type=int, nargs="+", default=[64, 128], help="tokens a row: pairs go to the shortest that they fit")
+    add("--tokens", type=int, default=2048, help="target tokens a batch")
+    add("--lengths", type=int, nargs="+", default=[96, 144], help="target tokens a row: pairs go to the shortest that they fit")
     add("--precision", choices=PRECISIONS, help="of products (default: bf16 where the processor has instructions for it)")
     add("--dropout", type=float, default=0.1)
     add("--rdrop", type=float, default=0.0, help="weight of the disagreement of two passes, such as 5; 0: one pass")
@@ -313,9 +316,8 @@ def parse() -> argparse.Namespace:
     options.precision = PRECISIONS[options.precision or ("bf16" if has_bf16 else "f32")]
     options.workers = options.workers or (os.cpu_count() if options.device == "cpu" else 1)
     options.parts = options.parts or options.workers
-    for length in options.lengths:
-        if options.tokens % (length * options.parts):
-            arguments.error(f"--tokens must be a whole number of rows of {length} for each of {options.parts} parts")
+    if options.tokens < max(options.lengths) * options.parts:
+        arguments.error(f"--tokens must be at least a row of {max(options.lengths)} for each of {options.parts} parts")
     return options
 
 
@@ -328,8 +330,8 @@ def main() -> None:
     segmenter = Segmenter(str(options.data / "spm.model"), options.source_sampling, options.target_sampling)
     shape = Shape(len(segmenter.pieces) + 1, *(getattr(options, field.name) for field in dataclasses.fields(Shape)[1:]))
     chunks = Chunks(pairs_of(options, "train.tsv"), segmenter, options.lengths, shape.pad, options.seed)
-    stream = Batches(chunks, options.tokens, options.processes)
-    trainer = Trainer(shape, options)
+    stream = Batches(chunks, options.tokens, options.parts, options.processes)
+    trainer = Trainer(shape, options, chunks.rooms)
     parameters = sum(p.numel() for p in trainer.master.parameters())
     print(f"{parameters / 1e6:.2f} M parameters, {len(chunks.all_pairs)} pairs", flush=True)
     run(trainer, stream, watched(options, chunks.all_pairs, shape.pad))
