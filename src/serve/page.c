@@ -108,13 +108,13 @@ static const char *name_in(const view *v, const char *code)
     return v->chinese ? language_chinese_name(code) : language_name(code);
 }
 
-/* The options of a choice of languages; the field `name` tells which is chosen. */
-static bool append_options(tr_buffer *out, const view *v, const json_t *codes, const char *name)
+/* The options of a choice of languages; the field `name` tells which is chosen, else otherwise is, if it is among them. */
+static bool append_options(tr_buffer *out, const view *v, const json_t *codes, const char *name, const char *otherwise)
 {
     const char *const given = request_text(v->r, name);
     char chosen[LANGUAGE] = "";
     bool good = true;
-    if (given && !language_of(given, chosen))
+    if (!language_of(given ? given : otherwise, chosen))
         *chosen = 0;
     for (size_t i = 0; good && i < json_array_size(codes); i++) {
         const char *const code = json_string_value(json_array_get(codes, i)), *const label = name_in(v, code);
@@ -132,9 +132,9 @@ static bool append_value(tr_buffer *out, const view *v, const char *name, size_t
     const bool required = keys_required(v->r->server->keys);
 #define IS(text) (size == sizeof text - 1 && memcmp(name, text, size) == 0)
     if (IS("sources"))
-        return append_options(out, v, models_sources(m), "source");
+        return append_options(out, v, models_sources(m), "source", "");
     if (IS("targets"))
-        return append_options(out, v, models_targets(m), "target");
+        return append_options(out, v, models_targets(m), "target", v->chinese ? "zh" : "en");
     if (IS("text"))
         return append_field(out, v->r, "text");
     if (IS("key"))

@@ -205,6 +205,9 @@ class Form(ServeTest):
         page = Page(server.get("/", {"Accept-Language": "zh"}, source="fr", target="pt").body.decode())
         self.assertGreater(len(page.options("source-language")), 50)
         self.assertEqual([v for v, chosen in page.options("target-language").items() if chosen], ["pt"])
+        for language, target in (("zh", "zh-Hans"), ("en", "en")):
+            page = Page(server.get("/", {"Accept-Language": language}).body.decode())
+            self.assertEqual([v for v, chosen in page.options("target-language").items() if chosen], [target])
 
 
 class Keys(ServeTest):

@@ -158,6 +158,11 @@ function choose(select, code) {
   return !!option;
 }
 
+/* Of several targets the one that was used last, else the first that is most often wanted. */
+function likeliest(targets) {
+  return [...app.store.get("targets", []), "en", "zh-Hans", ...targets].find((code) => targets.includes(code));
+}
+
 /* Offers the targets that the source leads to. */
 function showTargets() {
   const possible = new Set(targetsOf($("source-language").value));
@@ -165,7 +170,7 @@ function showTargets() {
   for (const option of $("target-language").options) option.hidden = option.disabled = !possible.has(option.value);
   const chosen = $("target-language").selectedOptions[0];
   if (!chosen || chosen.disabled)
-    choose($("target-language"), app.store.get("targets", []).find((code) => possible.has(code)) || [...possible][0]);
+    choose($("target-language"), likeliest([...possible]));
 }
 
 function showNames() {
@@ -176,8 +181,7 @@ function showNames() {
 
 /* The text is in the target language: another target, if there is one. */
 function turn(source) {
-  const possible = targetsOf(source).filter((code) => code !== source);
-  const other = app.store.get("targets", []).find((code) => possible.includes(code)) || possible[0];
+  const other = likeliest(targetsOf(source).filter((code) => code !== source));
   if (!other) return false;
   $("target-language").value = other;
   changePair();
