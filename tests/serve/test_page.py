@@ -6,7 +6,9 @@ import re
 import support
 from support import ServeTest
 
-FOLDER = pathlib.Path(__file__).parent.parent.parent / "src" / "serve" / "page"
+SOURCES = pathlib.Path(__file__).parent.parent.parent / "src"
+FOLDER = SOURCES / "serve" / "page"
+FILES = [*FOLDER.iterdir(), *(SOURCES / "view" / "page" / name for name in ("maps.js", "paint.js"))]
 HOSTILE = '"\'></textarea></title><script>alert(1)</script>&lt;<!--{{key}}{{text}}&#0;\u2028'
 TEXT = "今天天气很好。"
 LIMIT = 150_000  # bytes of all files
@@ -106,7 +108,7 @@ class Files(ServeTest):
 
     def test_all_files_are_small_and_served(self):
         size = 0
-        for file in FOLDER.iterdir():
+        for file in FILES:
             answer = self.server.get("/" if file.name == "index.html" else "/page/" + file.name)
             self.assertEqual(answer.status, 200, file)
             size += len(answer.body)

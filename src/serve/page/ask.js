@@ -40,9 +40,7 @@ async function* events(body) {
 }
 
 /* Calls draft with what there is of the translation. */
-async function translate(json, signal, draft) {
-  const key = JSON.stringify(json);
-  if (kept.has(key)) return kept.get(key);
+async function translate(key, json, signal, draft) {
   const pieces = [];
   const answer = await app.api("v1/translate", { json, signal });
   for await (const [name, value] of events(answer.body)) {
@@ -60,7 +58,7 @@ async function translate(json, signal, draft) {
   throw Object.assign(new Error(app.t("gone")), { status: 0 }); // the connection ended before
 }
 
-/* The blocks with their translations: [{text, translation}]. show is called with a list of drafts as they change. The first
+/* The blocks with their translations: [{text, translation, known: not asked}]. show is called with a list of drafts as they change. The first
  * block tells the language of all. */
 export async function ask(text, { source, target }, signal, show) {
   const blocks = blocksOf(text), drafts = blocks.map(() => ""), found = [];
@@ -73,8 +71,9 @@ export async function ask(text, { source, target }, signal, show) {
       drafts[i] = value;
       if (!signal.aborted) show(drafts);
     };
-    const translation = await translate({ text: clean(blocks[i]), source: from, ...json }, signal, draft);
-    found[i] = { text: blocks[i], translation };
+    const own = { text: clean(blocks[i]), source: from, ...json }, key = JSON.stringify(own), known = kept.get(key);
+    const translation = known || await translate(key, own, signal, draft);
+    found[i] = { text: blocks[i], translation, known: !!known };
     draft(translation.text);
   };
   const rest = async () => {

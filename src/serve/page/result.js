@@ -97,10 +97,11 @@ export function wait() {
   drafts = null;
 }
 
-export function stopWaiting() {
+/* done: what is shown is of the text, or it stays pale. */
+export function stopWaiting(done = true) {
   cancelAnimationFrame(frame);
   $("result").removeAttribute("aria-busy");
-  $("result").classList.remove("old");
+  if (done) $("result").classList.remove("old");
   drafts = null;
 }
 

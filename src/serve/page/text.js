@@ -51,7 +51,7 @@ async function translate() {
   clearTimeout(slow);
   state("");
   if (!parts) {
-    result.stopWaiting();
+    result.stopWaiting(false);
     return;
   }
   failures = 0;
@@ -102,11 +102,12 @@ function state(text) {
 
 function show(text, parts, seconds) {
   const [{ translation }] = parts;
+  const tokens = parts.reduce((sum, part) => sum + (part.known ? 0 : part.translation.target_tokens || 0), 0);
   result.show(text, parts);
   found(translation);
   if (translation.confidence !== undefined && translation.source === translation.target && turn(translation.source)) return;
   $("copy").hidden = false;
-  app.emit("translated", { ...result.value(), tokens: parts.reduce((sum, part) => sum + (part.translation.target_tokens || 0), 0), seconds });
+  app.emit("translated", { ...result.value(), tokens, seconds });
   tell();
 }
 
