@@ -10,7 +10,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "build" / "browser" / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-SECONDS = 3  # that a state may take to come
+SECONDS = 30  # that a state may take to come
 
 site.addsitedir(str(PACKAGES))
 try:
