@@ -4,7 +4,7 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-sed "s,@bindir@/translate,$2," "$1/translate.service.in" >"$work/translate.service"
+sed "s,@bindir@/translate,$(readlink -f "$2")," "$1/translate.service.in" >"$work/translate.service"
 cp "$1/translate.socket" "$work"
 cd "$work"
 said=$(systemd-analyze verify --man=no ./translate.service ./translate.socket 2>&1) || {
