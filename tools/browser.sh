@@ -7,6 +7,5 @@ root=${root%/tools/*}
 # shellcheck source=tools/build.sh
 . "$root/tools/build.sh"
 
-install_needs 'command chromium chromium' 'venv python3 python3-venv' \
-    'file /usr/share/fonts/truetype/wqy/wqy-microhei.ttc fonts-wqy-microhei'
+install_needs "${browser_needs[@]}"
 install_python "$root/build/browser" tests/browser/requirements.txt

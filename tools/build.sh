@@ -34,18 +34,22 @@ test_needs=(
     'library cmocka libcmocka-dev'
     "${pull_needs[@]}" "${detect_needs[@]}" "${document_needs[@]}" "${serve_needs[@]}"
 )
-# What test.sh leaves out where these are missing: checks of texts, units and YAML, pages in a browser, completion in other
-# shells.
+# What test.sh leaves out where these are missing: checks of texts, units and YAML, completion in other shells.
 optional_needs=(
     'command clang-format clang-format'
     'command shellcheck shellcheck'
     'command mandoc mandoc'
-    'command chromium chromium'
     'command zsh zsh'
     'command fish fish'
     'command systemd-analyze systemd'
     'file /usr/share/bash-completion/bash_completion bash-completion'
     'file /usr/lib/python3/dist-packages/yaml/__init__.py python3-yaml'
+)
+# The same of pages in a browser; tools/browser.sh installs these, and Python packages.
+browser_needs=(
+    'command chromium chromium'
+    'venv python3 python3-venv'
+    'file /usr/share/fonts/truetype/wqy/wqy-microhei.ttc fonts-wqy-microhei'
 )
 # What people use beside them.
 developer_needs=(

@@ -284,6 +284,8 @@ def check(stage, root):
         size = container.translate_document(PROJECT / "examples/documents/report.docx")
         show("size of a document", size, isinstance(size, int))
         print("memory after the document, MB:", container.memory())
+        status, answer = container.ask("GET", "/")
+        show("the page", f"{len(answer)} bytes", status == 200 and answer.lower().startswith(b"<!doctype html"))
         result = container.run(TEXTS[0])
         show("the command", result, result[0] == 0)
     finally:
