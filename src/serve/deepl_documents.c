@@ -1,15 +1,13 @@
 #define _GNU_SOURCE
 #include "serve/deepl.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "serve/files.h"
-#include "serve/loop.h"
-#include "util/clock.h"
+#include "serve/ids.h"
 
-enum { PATIENCE = 1000, LOOK_AGAIN = 100 }; /* milliseconds */
+enum { PATIENCE = 1000 }; /* milliseconds */
 
 /* Whether the translation shall have the format that the upload has; the clients ask otherwise for what only DeepL can. */
 static bool keeps_format(request *r)
@@ -49,7 +47,7 @@ static const file *find_document(request *r)
     const char *const id = request_part(r), *key;
     if (!deepl_text(r, "document_key", &key))
         return NULL;
-    const file *const found = key && strcmp(key, id) == 0 ? files_find(r, id) : NULL;
+    const file *const found = key && secret_is(key, id) ? files_find(r, id) : NULL;
     if (!found)
         answer_error(r, 404, "Document not found");
     return found;
@@ -78,41 +76,12 @@ static void answer_status(request *r, const file *f)
     answer_json(r, 200, answer);
 }
 
-typedef struct status_wait {
-    request *request;
-    loop_timer timer;
-    uint64_t until; /* tr_nanoseconds */
-} status_wait;
-
-static void look_again(void *argument)
-{
-    status_wait *const w = argument;
-    const file *const f = find_document(w->request);
-    if (f && !is_over(f) && tr_nanoseconds() < w->until)
-        loop_after(w->request->server->loop, &w->timer, LOOK_AGAIN, look_again, w);
-    else if (f)
-        answer_status(w->request, f);
-}
-
-static void end_wait(void *argument)
-{
-    status_wait *const w = argument;
-    loop_forget(w->request->server->loop, &w->timer);
-    free(w);
-}
-
 /* DeepL's clients ask at once, and then every five seconds: the first answer waits for a short document. */
 void deepl_document_status(request *r)
 {
-    status_wait *const w = calloc(1, sizeof *w);
-    if (w) {
-        w->request = r;
-        w->until = tr_nanoseconds() + PATIENCE * UINT64_C(1000000);
-    }
-    if (w && request_hold(r, end_wait, w))
-        look_again(w);
-    else
-        answer_error(r, 503, "out of memory");
+    const file *const f = find_document(r);
+    if (f)
+        files_wait(r, f, PATIENCE, answer_status);
 }
 
 /* As with DeepL, a document can be fetched once. */

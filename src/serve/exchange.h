@@ -7,12 +7,6 @@
 #include "serve/http.h"
 #include "util/buffer.h"
 
-typedef struct hold {
-    struct hold *next;
-    void (*release)(void *argument);
-    void *argument;
-} hold;
-
 /* A connection of a client, with one request after the other. */
 typedef struct connection {
     struct http *http;
@@ -61,7 +55,6 @@ typedef struct exchange {
 
     void (*left)(void *argument);
     void *left_argument;
-    hold *holds;
 } exchange;
 
 /* fields.c: fills the request's fields. False: it has been answered. First from the query, which it changes (NULL: none);

@@ -4,11 +4,10 @@
 
 #include "serve/dictionary.h"
 #include "serve/files.h"
+#include "serve/ids.h"
 #include "serve/languages.h"
 #include "serve/models.h"
 #include "translate/document.h"
-
-enum { FILE_ID = 32 };
 
 typedef struct file_run file_run;
 typedef struct file_waiter file_waiter;
@@ -16,7 +15,7 @@ typedef struct file_waiter file_waiter;
 struct file {
     struct file *next;
     server *server;
-    char id[FILE_ID + 1];
+    char id[ID + 1];
     char *name, *result_name, *key; /* key NULL: none */
     const char *format;
     char source[LANGUAGE], target[LANGUAGE]; /* source "": to be detected */

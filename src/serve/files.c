@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "serve/file.h"
 #include "serve/file_names.h"
 #include "serve/glossaries.h"
+#include "serve/ids.h"
 #include "serve/keys.h"
 #include "serve/loop.h"
 #include "translate/document.h"
@@ -25,6 +25,7 @@ struct file_waiter {
     file *file;
     request *request;
     void (*done)(request *r, const file *f);
+    loop_timer patience; /* after which done is called all the same */
 };
 
 struct files {
@@ -114,11 +115,20 @@ void file_settle(file *f)
     free_file(f);
 }
 
+static void remove_waiter(file_waiter *w)
+{
+    file_waiter **at = &w->file->waiters;
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+    loop_forget(w->file->server->loop, &w->patience);
+    free(w);
+}
+
 static file_waiter take_waiter(file *f)
 {
-    file_waiter *const first = f->waiters, taken = *first;
-    f->waiters = first->next;
-    free(first);
+    const file_waiter taken = *f->waiters;
+    remove_waiter(f->waiters);
     request_on_leave(taken.request, NULL, NULL);
     return taken;
 }
@@ -171,11 +181,7 @@ static void leave(void *argument)
 {
     file_waiter *const w = argument;
     file *const f = w->file;
-    file_waiter **at = &f->waiters;
-    while (*at != w)
-        at = &(*at)->next;
-    *at = w->next;
-    free(w);
+    remove_waiter(w);
     if (!f->known || f->fleeting)
         drop(f);
 }
@@ -185,7 +191,7 @@ static bool add_waiter(request *r, file *f, void (*done)(request *r, const file 
     file_waiter *const w = malloc(sizeof *w);
     if (!w)
         return false;
-    *w = (file_waiter){f->waiters, f, r, done};
+    *w = (file_waiter){.next = f->waiters, .file = f, .request = r, .done = done};
     f->waiters = w;
     request_on_leave(r, leave, w);
     return true;
@@ -203,13 +209,24 @@ static void call_waiters(file *f)
     file_settle(f);
 }
 
-void files_wait(request *r, const file *f, void (*done)(request *r, const file *f))
+/* Enough of it. */
+static void wait_no_more(void *argument)
+{
+    const file_waiter w = *(file_waiter *)argument;
+    remove_waiter(argument);
+    request_on_leave(w.request, NULL, NULL);
+    w.done(w.request, w.file);
+}
+
+void files_wait(request *r, const file *f, unsigned milliseconds, void (*done)(request *r, const file *f))
 {
     file *const own = (file *)f; /* of this part, which hands it out to be looked at only */
     if (f->state == FILE_DONE || f->state == FILE_FAILED)
         done(r, f);
     else if (!add_waiter(r, own, done))
         answer_error(r, 503, "out of memory");
+    else if (milliseconds)
+        loop_after(f->server->loop, &own->waiters->patience, milliseconds, wait_no_more, own->waiters);
 }
 
 void file_failed(file *f)
@@ -321,12 +338,7 @@ static bool copy_text(const char *from, char **to)
 
 static bool set_names(file *f, const request *r, const file_options *o)
 {
-    unsigned char random[FILE_ID / 2];
-    if (getrandom(random, sizeof random, 0) != sizeof random)
-        return false;
-    for (size_t i = 0; i < sizeof random; i++)
-        snprintf(f->id + 2 * i, 3, "%02x", random[i]);
-    return (f->name = file_name_clean(r->upload.name)) && copy_text(r->key, &f->key) &&
+    return id_make(f->id) && (f->name = file_name_clean(r->upload.name)) && copy_text(r->key, &f->key) &&
            copy_text(o->glossary, &f->glossary_id);
 }
 
@@ -376,25 +388,11 @@ void files_add(request *r, const file_options *o, void (*added)(request *r, cons
 /* ----------------------------------------------------------------------------------------------------------------- using
  */
 
-/* Takes the same time wherever they differ. */
-static bool is_same(const char *a, const char *b)
-{
-    const size_t size = strlen(a);
-    unsigned difference = 0;
-    if (strlen(b) != size)
-        return false;
-    for (size_t i = 0; i < size; i++)
-        difference |= (unsigned char)(a[i] ^ b[i]);
-    return !difference;
-}
-
 static file *find_file(const request *r, const char *id)
 {
     for (file *f = r->server->files->first; f; f = f->next)
-        if (f->known && !f->removed && is_same(f->id, id)) {
-            const bool own = f->key && r->key ? is_same(f->key, r->key) : f->key == r->key;
-            return own || f->fleeting ? f : NULL; /* LibreTranslate's clients fetch their address without a key */
-        }
+        if (f->known && !f->removed && secret_is(f->id, id)) /* LibreTranslate's clients fetch their address without a key */
+            return f->fleeting || secret_is(f->key, r->key) ? f : NULL;
     return NULL;
 }
 

@@ -39,8 +39,8 @@ void files_add(request *r, const file_options *options, void (*added)(request *r
 /* The file with an id that a request may see: with the key that uploaded it. NULL: there is none. */
 const file *files_find(const request *r, const char *id);
 file_view files_look(const file *f);
-/* Calls done(r, file) in the loop when it is done or has failed, perhaps at once. */
-void files_wait(request *r, const file *f, void (*done)(request *r, const file *f));
+/* Calls done(r, file) in the loop when it is done or has failed, perhaps at once, or after so many milliseconds; 0: any. */
+void files_wait(request *r, const file *f, unsigned milliseconds, void (*done)(request *r, const file *f));
 void files_remove(request *r, const char *id);
 /* Answers with the translation, to be saved as a file; or with what went wrong. The file is done or has failed. */
 void files_answer(request *r, const file *f);

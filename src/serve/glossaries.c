@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
+#include "serve/ids.h"
 #include "serve/loop.h"
 #include "util/folder.h"
 #include "util/utf8.h"
@@ -172,23 +172,18 @@ void glossaries_free(glossaries *g)
 
 /* --------------------------------------------------------------------------------------------------------------- finding */
 
-static bool same_key(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 glossary *glossaries_get(const glossaries *g, const char *key, const char *id)
 {
     for (glossary *found = g->first; found; found = found->next)
-        if (strcmp(found->id, id) == 0)
-            return same_key(found->key, key) ? found : NULL;
+        if (secret_is(found->id, id))
+            return secret_is(found->key, key) ? found : NULL;
     return NULL;
 }
 
 const glossary *glossaries_next(const glossaries *g, const char *key, const glossary *before)
 {
     const glossary *found = before ? before->next : g->first;
-    while (found && !same_key(found->key, key))
+    while (found && !secret_is(found->key, key))
         found = found->next;
     return found;
 }
@@ -306,16 +301,13 @@ tr_status glossaries_change(glossaries *g, glossary *changed, const char *name, 
     return TR_OK;
 }
 
-/* A random UUID (RFC 9562, version 4). */
-static bool make_id(char id[37])
+/* As it is usually written. */
+static bool make_uuid(char uuid[37])
 {
-    unsigned char b[16];
-    if (getrandom(b, sizeof b, 0) != sizeof b)
+    char id[ID + 1];
+    if (!id_make(id))
         return false;
-    b[6] = (unsigned char)(0x40 | (b[6] & 0x0f));
-    b[8] = (unsigned char)(0x80 | (b[8] & 0x3f));
-    for (size_t i = 0; i < sizeof b; i++)
-        id += sprintf(id, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", b[i]);
+    snprintf(uuid, 37, "%.8s-%.4s-%.4s-%.4s-%.12s", id, id + 8, id + 12, id + 16, id + 20);
     return true;
 }
 
@@ -340,7 +332,7 @@ tr_status glossaries_add(glossaries *g, const char *key, const char *name, dicti
         return tr_fail_memory(error, "glossary");
     write_time(new->created);
     tr_status status = TR_OK;
-    if ((key && !(new->key = strdup(key))) || !make_id(new->id))
+    if ((key && !(new->key = strdup(key))) || !make_uuid(new->id))
         status = tr_fail_memory(error, "glossary");
     if (status == TR_OK)
         status = glossaries_change(g, new, name, dictionaries, count, error);

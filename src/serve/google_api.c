@@ -307,13 +307,5 @@ const route google_routes[] = {
     {"POST", "/language/translate/v2/languages", list_languages, google_error, ROUTE_FREE},
     {"GET", "/translate_a/single", translate_single, google_error, 0},
     {"POST", "/translate_a/single", translate_single, google_error, 0},
-    {"GET", "/google/language/translate/v2", translate, google_error, 0},
-    {"POST", "/google/language/translate/v2", translate, google_error, 0},
-    {"GET", "/google/language/translate/v2/detect", detect, google_error, 0},
-    {"POST", "/google/language/translate/v2/detect", detect, google_error, 0},
-    {"GET", "/google/language/translate/v2/languages", list_languages, google_error, ROUTE_FREE},
-    {"POST", "/google/language/translate/v2/languages", list_languages, google_error, ROUTE_FREE},
-    {"GET", "/google/translate_a/single", translate_single, google_error, 0},
-    {"POST", "/google/translate_a/single", translate_single, google_error, 0},
     {0},
 };

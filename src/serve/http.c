@@ -35,9 +35,12 @@ enum {
     SMALL = 64 << 10, /* bytes of a body that is read and parsed at once */
 };
 
-static const route *const tables[] = {attention_routes,  deepl_routes,  documents_routes,
-                                      extensions_routes, google_routes, libretranslate_routes,
-                                      openapi_routes,    page_routes,   v1_routes};
+static const struct {
+    const route *routes;
+    const char *prefix; /* that their paths may also begin with; NULL: none */
+} tables[] = {{attention_routes, NULL},  {deepl_routes, NULL},       {documents_routes, NULL},
+              {extensions_routes, NULL}, {google_routes, "/google"}, {libretranslate_routes, NULL},
+              {openapi_routes, NULL},    {page_routes, NULL},        {v1_routes, NULL}};
 
 struct http {
     server *server;
@@ -61,6 +64,13 @@ typedef struct path_part {
     size_t size;
 } path_part;
 
+/* The path after a prefix, which is whole parts of it; NULL: it has another beginning. */
+static const char *without_prefix(const char *prefix, const char *path)
+{
+    const size_t size = strlen(prefix);
+    return strncmp(path, prefix, size) == 0 && path[size] == '/' ? path + size : NULL;
+}
+
 static bool matches(const route *wanted, const char *path, path_part *part)
 {
     *part = (path_part){NULL, 0};
@@ -83,14 +93,16 @@ static bool matches(const route *wanted, const char *path, path_part *part)
 static const route *find_route(const char *path, const char *method, path_part *part, bool *known)
 {
     *known = false;
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-        for (const route *r = tables[t]; r->path; r++) {
-            if (!matches(r, path, part))
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+        const char *const inner = tables[t].prefix ? without_prefix(tables[t].prefix, path) : NULL;
+        for (const route *r = tables[t].routes; r->path; r++) {
+            if (!matches(r, inner ? inner : path, part))
                 continue;
             *known = true;
             if (strcmp(r->method, method) == 0)
                 return r;
         }
+    }
     return NULL;
 }
 
@@ -169,18 +181,6 @@ void request_on_leave(request *r, void (*left)(void *argument), void *argument)
     r->exchange->left_argument = argument;
 }
 
-bool request_hold(request *r, void (*release)(void *argument), void *argument)
-{
-    hold *const h = malloc(sizeof *h);
-    if (!h) {
-        release(argument);
-        return false;
-    }
-    *h = (hold){r->exchange->holds, release, argument};
-    r->exchange->holds = h;
-    return true;
-}
-
 static void uncharge(exchange *x)
 {
     http *const h = x->connection->http;
@@ -191,11 +191,6 @@ static void uncharge(exchange *x)
 
 static void free_exchange(exchange *x)
 {
-    for (hold *h; (h = x->holds);) {
-        x->holds = h->next;
-        h->release(h->argument);
-        free(h);
-    }
     *(x->previous ? &x->previous->next : &x->connection->http->exchanges) = x->next;
     if (x->next)
         x->next->previous = x->previous;
@@ -380,20 +375,12 @@ static void answer_options(exchange *x)
     answer_memory(r, 204, NULL, NULL, 0);
 }
 
-/* The path after --url-prefix; NULL: it has another beginning. */
-static const char *without_prefix(const server *s, const char *path)
-{
-    const char *const prefix = s->settings->url_prefix ? s->settings->url_prefix : "";
-    const size_t size = strlen(prefix);
-    return strncmp(path, prefix, size) == 0 && path[size] == '/' ? path + size : NULL;
-}
-
 static exchange *create_exchange(http *h, struct MHD_Connection *mhd, const char *path, const char *method)
 {
     const union MHD_ConnectionInfo *const info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     connection *const c = info ? info->socket_context : NULL;
     exchange *const x = c ? calloc(1, sizeof *x) : NULL;
-    const char *const inner = without_prefix(h->server, path);
+    const char *const prefix = h->server->settings->url_prefix, *const inner = without_prefix(prefix ? prefix : "", path);
     path_part part;
     bool known = false;
     if (!x || !(x->path = strdup(inner ? inner : path))) {

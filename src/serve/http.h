@@ -95,9 +95,6 @@ bool answer_has_begun(const request *r); /* an error is then an event of the nam
 /* Calls left(argument) if the client goes away before its answer is complete; then no answer is due any more, and the
  * request is freed after left. Replaces the one before; NULL: none. */
 void request_on_leave(request *r, void (*left)(void *argument), void *argument);
-/* Calls release(argument) when the request ends, in whatever way. Those of a request are called in reverse order. False: out
- * of memory, and release was called. */
-bool request_hold(request *r, void (*release)(void *argument), void *argument);
 
 /* ---------------------------------------------------------------------------------------------------------------- server */
 

@@ -46,7 +46,7 @@ static void translated(request *r, const file *f)
 static void added(request *r, const file *f)
 {
     ((file *)f)->fleeting = true; /* nobody else knows of it */
-    files_wait(r, f, translated);
+    files_wait(r, f, 0, translated);
 }
 
 void files_translate(request *r)
@@ -57,8 +57,8 @@ void files_translate(request *r)
 
 void files_download(request *r)
 {
-    char id[FILE_ID + 1] = "";
-    strncat(id, request_part(r), FILE_ID); /* the name after it is for people */
+    char id[ID + 1] = "";
+    strncat(id, request_part(r), ID); /* the name after it is for people */
     const file *const f = files_find(r, id);
     if (f && files_look(f).state == FILE_DONE)
         files_answer(r, f);

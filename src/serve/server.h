@@ -15,6 +15,7 @@
  *   languages.c        codes and names of languages
  *   detection.c        the language of a text
  *   glossaries.c       glossaries of the folder and of clients; dictionary.c: one for a pair of languages
+ *   ids.c              their random ids
  *   files.c            documents that clients upload; file_run.c: their way through models and queues
  *   *_api.c            the interfaces: a table of routes each
  *   page.c             the web page, of the files in page/
