@@ -179,6 +179,22 @@ static void test_generation(void **state)
     tr_package_close(&p);
 }
 
+static void test_copy_symbols(void **state)
+{
+    (void)state;
+    tr_package p;
+    make_model(SHARED, "F32");
+    open_model(&p);
+    assert_int_equal(p.copy_symbols.size, 0);
+    tr_package_close(&p);
+    patch_json("config.json", "{\"copy_symbols\": [7, 5]}");
+    open_model(&p);
+    assert_int_equal(p.copy_symbols.size, 2);
+    assert_int_equal(p.copy_symbols.data[0], 7);
+    assert_int_equal(p.copy_symbols.data[1], 5);
+    tr_package_close(&p);
+}
+
 /* Embedding rows beyond the vocabulary are ids without a piece. */
 static void test_holes(void **state)
 {
@@ -256,6 +272,11 @@ static void test_hostile_json(void **state)
         {"config.json", "{\"vocab_size\": 16000000}", "has 11 rows", TR_ERROR_FORMAT},
         {"config.json", "{\"vocab_size\": 10}", "bad_words_ids holds something", TR_ERROR_FORMAT},
         {"config.json", "{\"activation_function\": \"mish\"}", "mish", TR_ERROR_UNSUPPORTED},
+        {"config.json", "{\"copy_symbols\": 3}", "copy_symbols is not a list", TR_ERROR_FORMAT},
+        {"config.json", "{\"copy_symbols\": [1, 11]}", "copy_symbols holds something", TR_ERROR_FORMAT},
+        {"config.json", "{\"copy_symbols\": [-1]}", "copy_symbols holds something", TR_ERROR_FORMAT},
+        {"config.json", "{\"copy_symbols\": [4294967296]}", "copy_symbols holds something", TR_ERROR_FORMAT},
+        {"config.json", "{\"copy_symbols\": [0,1,2,3,4,5,6,7,8,9,10,0]}", "holds more ids", TR_ERROR_FORMAT},
         {"config.json", "{\"scale_embedding\": 1}", "scale_embedding is neither", TR_ERROR_FORMAT},
         {"generation_config.json", "{\"bad_words_ids\": [[1, 2]]}", "bad_words_ids holds a sequence", TR_ERROR_UNSUPPORTED},
         {"generation_config.json", "{\"bad_words_ids\": [3]}", "bad_words_ids must be", TR_ERROR_FORMAT},
@@ -401,10 +422,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_shared),        TEST(test_separate),    TEST(test_untied),         TEST(test_ties),
-        TEST(test_misaligned),    TEST(test_generation),  TEST(test_holes),          TEST(test_missing_files),
-        TEST(test_hostile_json),  TEST(test_broken_json), TEST(test_hostile_header), TEST(test_truncated),
-        TEST(test_foreign_files),
+        TEST(test_shared),        TEST(test_separate),      TEST(test_untied),       TEST(test_ties),
+        TEST(test_misaligned),    TEST(test_generation),    TEST(test_copy_symbols), TEST(test_holes),
+        TEST(test_missing_files), TEST(test_hostile_json),  TEST(test_broken_json),  TEST(test_hostile_header),
+        TEST(test_truncated),     TEST(test_foreign_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,8 +52,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tr_hf_ties ties;
     const tr_hf_family *family;
     tr_vocabulary vocabulary = {0};
-    if (tr_hf_config(settings, generation, &config, &ties, &family, NULL) == TR_OK)
-        tr_config_check(&config, NULL);
+    tr_ids copy_symbols;
+    if (tr_hf_config(settings, generation, &config, &copy_symbols, &ties, &family, NULL) == TR_OK &&
+        tr_config_check(&config, NULL) == TR_OK)
+        for (size_t i = 0; i < copy_symbols.size; i++)
+            if (copy_symbols.data[i] < 0 || copy_symbols.data[i] >= config.source_vocabulary)
+                abort();
+    tr_ids_free(&copy_symbols);
     tr_error error;
     if (pieces && tr_vocabulary_of_words(pieces, "vocab.json", ROWS, NULL, &vocabulary, &error) == TR_OK &&
         vocabulary.size != ROWS)

@@ -240,17 +240,39 @@ static void read_tokens(tr_json_fields *settings, tr_json_fields *generation, co
     read_forbidden(rules, c);
 }
 
-tr_status tr_hf_config(const json_t *settings, const json_t *generation, tr_config *config, tr_hf_ties *ties,
-                       const tr_hf_family **family, tr_error *error)
+/* copy_symbols: [id, ...], of models that were trained with such symbols; transformers ignores it. */
+static void read_copy_symbols(tr_json_fields *settings, int vocabulary, tr_ids *symbols)
+{
+    const char key[] = "copy_symbols";
+    const json_t *list = tr_json_get(settings, key);
+    if (list && !json_is_array(list))
+        tr_json_fail(settings, TR_ERROR_FORMAT, key, "is not a list");
+    if (json_array_size(list) > (size_t)vocabulary)
+        tr_json_fail(settings, TR_ERROR_FORMAT, key, "holds more ids than there are");
+    for (size_t i = 0; settings->status == TR_OK && i < json_array_size(list); i++) {
+        const json_t *value = json_array_get(list, i);
+        const int32_t id = (int32_t)json_integer_value(value);
+        if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) >= vocabulary)
+            tr_json_fail(settings, TR_ERROR_FORMAT, key, "holds something else than ids of the source vocabulary");
+        else if (!tr_ids_append(symbols, &id, 1))
+            tr_json_fail(settings, TR_ERROR_MEMORY, key, "out of memory");
+    }
+}
+
+tr_status tr_hf_config(const json_t *settings, const json_t *generation, tr_config *config, tr_ids *copy_symbols,
+                       tr_hf_ties *ties, const tr_hf_family **family, tr_error *error)
 {
     tr_json_fields fields = {settings, "config.json", TR_OK, error};
     tr_json_fields overrides = {generation, "generation_config.json", TR_OK, error};
     *config = tr_config_default();
+    *copy_symbols = (tr_ids){0};
     *ties = (tr_hf_ties){0};
     *family = find_family(&fields);
     if (*family)
         (*family)->shape(&fields, config, ties);
     if (fields.status == TR_OK)
         read_tokens(&fields, &overrides, *family, config);
+    if (fields.status == TR_OK && config->source_vocabulary > 0)
+        read_copy_symbols(&fields, config->source_vocabulary, copy_symbols);
     return fields.status != TR_OK ? fields.status : overrides.status;
 }

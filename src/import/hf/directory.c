@@ -120,7 +120,8 @@ tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_files *files, con
     if (status == TR_OK)
         status = tr_directory_optional_json(d, "generation_config.json", &generation);
     if (status == TR_OK)
-        status = tr_directory_in(d, tr_hf_config(settings, generation, &package->config, ties, family, d->error));
+        status = tr_directory_in(
+            d, tr_hf_config(settings, generation, &package->config, &package->copy_symbols, ties, family, d->error));
     json_decref(settings);
     json_decref(generation);
     if (status != TR_OK)

@@ -32,10 +32,10 @@ typedef struct tr_hf_family {
     tr_hf_tokens tokens;
 } tr_hf_family;
 
-/* Fills config from config.json and generation_config.json (NULL if absent) and finds the family. The caller checks config
- * against its bounds. */
-tr_status tr_hf_config(const json_t *settings, const json_t *generation, tr_config *config, tr_hf_ties *ties,
-                       const tr_hf_family **family, tr_error *error) TR_CHECKED;
+/* Fills config and copy_symbols from config.json and generation_config.json (NULL if absent) and finds the family. The
+ * caller checks config against its bounds, and frees copy_symbols also after a failure. */
+tr_status tr_hf_config(const json_t *settings, const json_t *generation, tr_config *config, tr_ids *copy_symbols,
+                       tr_hf_ties *ties, const tr_hf_family **family, tr_error *error) TR_CHECKED;
 
 #define TR_HF_FAIRSEQ_MODEL  "sentencepiece.bpe.model"
 #define TR_HF_TOKENIZER_JSON "tokenizer.json"
@@ -55,7 +55,7 @@ typedef struct tr_hf_files {
 tr_status tr_hf_find_files(const tr_directory *d, tr_hf_files *files) TR_CHECKED;
 tr_status tr_hf_find_weights(const tr_directory *d, const char **name) TR_CHECKED;
 
-/* Fills format, architecture and config of the package. Fails if config.json or the weights are missing. */
+/* Fills format, architecture, config and copy_symbols of the package. Fails if config.json or the weights are missing. */
 tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_files *files, const tr_hf_family **family,
                             tr_hf_ties *ties) TR_CHECKED;
 
