@@ -5,9 +5,10 @@
 CORPUS/train/ORIGIN.tsv[.xz]: source text TAB target text a line, one file per origin. CORPUS/dev/ in the same form is
 the development set; where there is none, DEV_LINES pairs per origin are split off. With --split the ORIGINs, too, get
 such lines, beside those of CORPUS/dev/; more pairs to train on do not change which lines these are. FOLDERs hold more
-such files to train on; the origin of their pairs is FOLDER/FILE, such as own/long. FILEs are the texts of test sets, a sentence a line. Pairs that share a side with a test set or the development set are
-dropped, and pairs with a side that is nearly one of a test set. Writes OUT/train.tsv and OUT/dev.tsv, lines of source,
-target, origin, and OUT/avoid.txt, what to keep away from, so that distill.py does, too.
+such files to train on; the origin of their pairs is FOLDER/FILE, such as own/long. FILEs are the texts of test sets, a
+sentence a line. Pairs that share a side with a test set or the development set are dropped, and pairs with a side that
+is nearly one of a test set. Writes OUT/train.tsv and OUT/dev.tsv, lines of source, target, origin, and OUT/avoid.txt,
+what to keep away from, so that distill.py does, too.
 """
 import argparse
 import collections

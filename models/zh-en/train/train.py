@@ -293,7 +293,7 @@ def parse() -> argparse.Namespace:
     add("--warmup", type=int, default=800)
     add("--rate", type=float, default=1.5e-3, help="the highest learning rate")
     add("--tokens", type=int, default=2048, help="target tokens a batch")
-    add("--lengths", type=int, nargs="+", default=[96, 144], help="target tokens a row: pairs go to the shortest that they fit")
+    add("--lengths", type=int, nargs="+", default=[96, 144], help="target tokens of a row: a pair goes to the shortest")
     add("--precision", choices=PRECISIONS, help="of products (default: bf16 where the processor has instructions for it)")
     add("--dropout", type=float, default=0.1)
     add("--rdrop", type=float, default=0.0, help="weight of the disagreement of two passes, such as 5; 0: one pass")
