@@ -226,6 +226,10 @@ class Confined(ServeTest):
         self.eventually(lambda: " POST /translate_file - 0 " in log.read_text())
         self.assertNotIn("secret", (folder / "old").read_text() + log.read_text())
         self.refuses("--access-log", folder / "none" / "log", "-m", support.MODEL, "--port", "0", says="--access-log")
+        server = self.start("--access-log", "/dev/full")
+        for _ in range(2):
+            self.assertEqual(server.get("/health").status, 200)
+            self.assertIn(b"No space left", server.process.stderr.readline())
         server = Server("--access-log", "-", "--unix", folder / "socket")
         server.get("/health")
         server.process.send_signal(support.END)
