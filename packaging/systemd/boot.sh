@@ -67,7 +67,7 @@ trap leave EXIT
 sleep 1
 init=$(cat "/proc/$unshare/task/$unshare/children")
 
-inside() { nsenter --target "${init% }" --mount --pid --ipc --uts --net --cgroup --root --wd=/ "$@"; }
+inside() { nsenter --target "${init% }" --mount --pid --ipc --uts --net --cgroup --root --wd "$@"; }
 ask() { inside curl -sS --max-time 60 "127.0.0.1:5000/$1" -d q=今天天气很好 -d source=zh -d target=en; }
 
 for _ in $(seq 60); do
