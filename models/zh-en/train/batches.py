@@ -14,6 +14,7 @@ import sentencepiece
 import torch
 from torch import Tensor
 
+from chinese import printed
 from corpus import Pair
 from symbols import vary
 from weights import draw, expected
@@ -124,11 +125,13 @@ def make_batch(rows: list[list[Encoded]], room: Room, pad: int) -> Batch:
 
 
 class Segmenter:
-    """Text to ids. Some sides get a sampled segmentation (Kudo 2018): the model sees more spellings than the corpus has."""
+    """Text to ids. Some sides get a sampled segmentation (Kudo 2018): the model sees more spellings than the corpus has.
+    Targets are first made what the model shall write: Chinese as it is printed."""
 
-    def __init__(self, model: str, source_share: float = 0.0, target_share: float = 0.0):
+    def __init__(self, model: str, source_share: float = 0.0, target_share: float = 0.0, into_chinese: bool = False):
         self.pieces = sentencepiece.SentencePieceProcessor(model_file=model)
         self.source_share, self.target_share = source_share, target_share
+        self.finished = printed if into_chinese else str
 
     def side(self, texts: list[str], share: float, alpha: float, rng: random.Random) -> list[list[int]]:
         sampled = [rng.random() < share for _ in texts]
@@ -140,7 +143,7 @@ class Segmenter:
     def pairs(self, pairs: list[Pair], rng: random.Random) -> list[Encoded]:
         sentencepiece.set_random_generator_seed(rng.getrandbits(32))
         sources = self.side([pair[0] for pair in pairs], self.source_share, 0.2, rng)
-        targets = self.side([pair[1] for pair in pairs], self.target_share, 0.3, rng)
+        targets = self.side([self.finished(pair[1]) for pair in pairs], self.target_share, 0.3, rng)
         return list(zip(sources, targets))
 
 

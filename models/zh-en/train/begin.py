@@ -1,18 +1,22 @@
 """Begins a run from a published Marian model instead of from nothing:
 
-    begin.py MODEL DATA OUT [--encoder-layers N] [--renew]
+    begin.py MODEL DATA OUT [--encoder-layers N] [--renew] [--rules FILE]
 
 MODEL is a Hugging Face directory, or a file that `translate convert` wrote, such as the default model, zh-en.gguf.
 Writes OUT/last.pt, where train.py goes on: the model's weights, no steps; and DATA/spm.model, the model's pieces. The
 model must have the form that export.py writes: one embedding, post-norm, swish. It may become deeper: further encoder
 layers begin as copies of its last ones. With --renew the pieces that DATA/train.tsv uses least give way to symbols.py's
 SYMBOLS and SIGNS and to characters that the text has and the model spells in bytes; their embeddings begin anew.
+With --rules, which are those of simplify.py --into-chinese, it becomes the tokenizer of a model into Chinese, whose text
+chinese.py has made as it is printed. Such a model may begin from one out of Chinese: the embeddings know both languages.
 """
 import argparse
 import collections
 import dataclasses
+import io
 import pathlib
 import random
+import unicodedata
 from collections.abc import Mapping
 
 import sentencepiece
@@ -21,6 +25,7 @@ from sentencepiece.sentencepiece_model_pb2 import ModelProto
 from torch import Tensor
 from transformers import MarianConfig, MarianMTModel
 
+from chinese import printed
 from corpus import Pair, load
 from export import layer_tensors, marian_config
 from model import Layer, Marian, Shape
@@ -94,12 +99,28 @@ def deeper(model: Marian, encoder_layers: int) -> Marian:
     return grown
 
 
-def renewed(pieces: bytes, pairs: list[Pair]) -> tuple[bytes, dict[int, str]]:
+def with_rules(pieces: bytes, rules: pathlib.Path) -> bytes:
+    """The tokenizer with other normalisation, which SentencePiece compiles for a model that it trains."""
+    trained, model = io.BytesIO(), ModelProto()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["any text"]), model_writer=trained, model_type="char", vocab_size=20,
+        hard_vocab_limit=False, normalization_rule_tsv=str(rules), minloglevel=2,
+    )  # fmt: skip
+    compiled = ModelProto()
+    compiled.ParseFromString(trained.getvalue())
+    model.ParseFromString(pieces)
+    model.normalizer_spec.name = compiled.normalizer_spec.name
+    model.normalizer_spec.precompiled_charsmap = compiled.normalizer_spec.precompiled_charsmap
+    return model.SerializeToString()
+
+
+def renewed(pieces: bytes, pairs: list[Pair], into_chinese: bool = False) -> tuple[bytes, dict[int, str]]:
     """The tokenizer with new pieces in the place of those of several characters that an epoch of `pairs` uses least, and
     the new pieces by their ids."""
     model, segmenter = ModelProto(), sentencepiece.SentencePieceProcessor(model_proto=pieces)
     model.ParseFromString(pieces)
-    texts = [side for pair in draw(pairs, random.Random(0)) for side in pair[:2]]
+    finished = printed if into_chinese else str
+    texts = [finished(side) for pair in draw(pairs, random.Random(0)) for side in pair[:2]]
     uses = collections.Counter(i for ids in segmenter.encode(texts, num_threads=1) for i in ids)
     have = {piece.piece for piece in model.pieces}
     characters = collections.Counter(c for text in texts for c in segmenter.normalize(text) if c not in have and c != " ")
@@ -117,13 +138,19 @@ def renewed(pieces: bytes, pairs: list[Pair]) -> tuple[bytes, dict[int, str]]:
     return model.SerializeToString(), places
 
 
+def is_piece(segmenter: sentencepiece.SentencePieceProcessor, text: str) -> bool:
+    return segmenter.piece_to_id(text) != segmenter.unk_id()
+
+
 @torch.no_grad()
 def renew(model: Marian, pieces: bytes, places: dict[int, str]) -> None:
-    """New embeddings: a character's begins near the mean of its bytes', a symbol's by chance alone."""
+    """New embeddings: a character's begins near the mean of its bytes', or as that of its narrow form where this is a
+    piece; a symbol's by chance alone."""
     weight, segmenter = model.embedding.weight, sentencepiece.SentencePieceProcessor(model_proto=pieces)
     spread = weight[segmenter.get_piece_size() // 2 :].std()
     for i, text in places.items():
-        spelled = [segmenter.piece_to_id(f"<0x{byte:02X}>") for byte in text.encode()]
+        spelled, narrow = [f"<0x{byte:02X}>" for byte in text.encode()], unicodedata.normalize("NFKC", text)
+        spelled = [segmenter.piece_to_id(piece) for piece in ([narrow] if is_piece(segmenter, narrow) else spelled)]
         weight[i] = torch.randn(weight.shape[1], generator=torch.Generator().manual_seed(i)) * spread
         if text not in SYMBOLS:
             weight[i] = weight[i] * 0.5 + weight[spelled].mean(dim=0)
@@ -136,6 +163,7 @@ def main() -> None:
     arguments.add_argument("out", type=pathlib.Path)
     arguments.add_argument("--encoder-layers", type=int, default=0, help="at least as many as the model has")
     arguments.add_argument("--renew", action="store_true", help="new pieces in the place of some")
+    arguments.add_argument("--rules", type=pathlib.Path, metavar="FILE", help="a tokenizer into Chinese, by these rules")
     options = arguments.parse_args()
     begun = options.out / "last.pt"
     if begun.exists():
@@ -143,8 +171,10 @@ def main() -> None:
 
     published = read_directory(options.model) if options.model.is_dir() else read_file(options.model)
     model, pieces = from_published(published), published.pieces
+    if options.rules:
+        pieces = with_rules(pieces, options.rules)
     if options.renew:
-        pieces, places = renewed(pieces, load(options.data / "train.tsv"))
+        pieces, places = renewed(pieces, load(options.data / "train.tsv"), bool(options.rules))
         renew(model, published.pieces, places)
         print(f"{len(places)} new pieces")
     if options.encoder_layers > model.shape.encoder_layers:

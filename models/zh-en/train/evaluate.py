@@ -11,6 +11,7 @@ import random
 import sacrebleu
 import sentencepiece
 
+from chinese import printed
 from corpus import load, swapped
 from decode import load_checkpoint, translate
 from weights import LATER, UNSCORED
@@ -34,7 +35,7 @@ def main() -> None:
     options = arguments.parse_args()
 
     dev = [pair for pair in load(options.data / "dev.tsv") if pair[2] not in UNSCORED][:: options.every]
-    dev = swapped(dev) if options.reverse else dev
+    dev = [(source, printed(target), origin) for source, target, origin in swapped(dev)] if options.reverse else dev
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(options.data / "spm.model"))
     model = load_checkpoint(options.checkpoint, options.weights, options.device)
     outputs = translate(model, pieces, [source for source, _, _ in dev], options.beam)

@@ -16,6 +16,7 @@ import corpus
 import simplify
 import symbols
 from batches import CHUNK, JOINED_CHARACTERS, Batches, Chunks, joined, make_batch, pack
+from chinese import printed
 from decode import beam_ids
 from loss import Candidates, Objective, cross_entropy
 from model import Dropout, Marian, Shape
@@ -152,6 +153,43 @@ class Packing(unittest.TestCase):
         packed = loss_sum(model, make_batch(pack(pairs, (48, 64)), (48, 64), SMALL.pad), Dropout(), Objective(0.1))
         alone = sum(loss_sum(model, make_batch([[pair]], (32, 32), SMALL.pad), Dropout(), Objective(0.1)) for pair in pairs)
         self.assertAlmostEqual(packed.item(), alone.item(), delta=1e-2)
+
+
+class Printed(unittest.TestCase):
+    def test_marks_are_full_width_beside_chinese_only(self):
+        for text, wanted in (
+            ("你好,世界!", "你好，世界！"),
+            ("价格(含税)是88元,共1,200件。", "价格（含税）是88元，共1,200件。"),
+            ("会议在9:30开始;请准时。", "会议在9:30开始；请准时。"),
+            ("他说:“我来!”她问:“真的吗?”", "他说：“我来！”她问：“真的吗？”"),
+            ("苹果, 梨, 桃子...", "苹果，梨，桃子……"),
+            ("Tom, Mary和Jack都来了!", "Tom，Mary和Jack都来了！"),
+            ("GDP增长5.2%,CPI上涨0.2%;验证码500460,11分钟内有效。", "GDP增长5.2%，CPI上涨0.2%；验证码500460，11分钟内有效。"),
+            ("调用 print(a, b),见https://test.cn/a?b=1,谢谢", "调用print(a, b)，见https://test.cn/a?b=1，谢谢"),
+            ("用 Windows 10 打开 50% 的文件", "用Windows 10打开50%的文件"),
+            ("句一。 句二! 句三", "句一。句二！句三"),
+            ('他说"好"。', "他说“好”。"),
+            ("⟦A⟧:请看 ⟦B⟧ (第3章)。", "⟦A⟧：请看⟦B⟧（第3章）。"),
+        ):
+            self.assertEqual(printed(text), wanted)
+            self.assertEqual(printed(wanted), wanted, "once is enough")
+        self.assertEqual(printed("Hello, world! (yes)"), "Hello, world! (yes)")
+
+    def test_the_tokenizer_keeps_what_it_shall_write(self):
+        published = begin.read_file(pathlib.Path(__file__).resolve().parents[2] / "zh-en.gguf")
+        with tempfile.TemporaryDirectory() as folder:
+            rules = pathlib.Path(folder) / "rules.tsv"
+            run("simplify.py", str(rules), "--into-chinese")
+            pieces = begin.with_rules(published.pieces, rules)
+        pairs = [("你好,世界!真的吗?", "Hello, world! Really?", "a")] * begin.MISSED
+        pieces, places = begin.renewed(pieces, pairs, into_chinese=True)
+        segmenter = sentencepiece.SentencePieceProcessor(model_proto=pieces)
+        self.assertEqual(segmenter.decode(segmenter.encode("妳好，世界！學Ｏ")), "妳好，世界！学O")
+        model = begin.from_published(published)
+        begin.renew(model, published.pieces, places)
+        weight = model.embedding.weight
+        wide, narrow = (weight[segmenter.piece_to_id(mark)] for mark in "，,")
+        self.assertGreater(F.cosine_similarity(wide, narrow, dim=0), 0.5)
 
 
 class Joining(unittest.TestCase):

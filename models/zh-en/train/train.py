@@ -234,7 +234,7 @@ def alike(pairs: list[Pair], others: list[Pair]) -> list[Pair]:
 def watched(options: argparse.Namespace, train: list[Pair], pad: int) -> dict[str, Batch]:
     """What the run's progress is seen by. Where the two part, the model learns its text by heart: more dropout helps."""
     dev = [pair for pair in pairs_of(options, "dev.tsv") if pair[2] not in UNSCORED][::4]
-    segmenter, room = Segmenter(str(options.data / "spm.model")), (max(options.lengths),) * 2
+    segmenter, room = Segmenter(str(options.data / "spm.model"), into_chinese=options.reverse), (max(options.lengths),) * 2
 
     def batch(pairs: list[Pair]) -> Batch:
         return make_batch(pack(segmenter.pairs(pairs, random.Random(0)), room), room, pad)
@@ -302,7 +302,7 @@ def parse() -> argparse.Namespace:
     add("--ema", type=float, default=0.9995)
     add("--source-sampling", type=float, default=0.4)
     add("--target-sampling", type=float, default=0.1)
-    add("--reverse", action="store_true", help="from the target language to the source language")
+    add("--reverse", action="store_true", help="from the target language to the source language, Chinese as it is printed")
     add("--device", default="cpu", help="cpu or cuda")
     add("--compile", action="store_true", help="let PyTorch compile the layers; for a GPU")
     add("--processes", type=int, default=0, help="processes that segment and pack ahead of time; for a GPU all cores")
@@ -327,7 +327,7 @@ def main() -> None:
         keep_freed_memory()
     torch.set_num_threads(options.workers)  # for what this thread does between steps; the workers' own are alone
     options.out.mkdir(parents=True, exist_ok=True)
-    segmenter = Segmenter(str(options.data / "spm.model"), options.source_sampling, options.target_sampling)
+    segmenter = Segmenter(str(options.data / "spm.model"), options.source_sampling, options.target_sampling, options.reverse)
     shape = Shape(len(segmenter.pieces) + 1, *(getattr(options, field.name) for field in dataclasses.fields(Shape)[1:]))
     chunks = Chunks(pairs_of(options, "train.tsv"), segmenter, options.lengths, shape.pad, options.seed)
     stream = Batches(chunks, options.tokens, options.parts, options.processes)
