@@ -1,9 +1,9 @@
 /* The line at the foot of the page: the model of the languages, its speed in the last translation, memory, version. */
 import { $, app } from "./app.js";
 
-const PAUSE = 30000; // milliseconds between two questions to the server
+const PAUSE = 10000; // milliseconds between two questions to the server
 
-let models = [], memory = 0, version = "", speed = 0, asked = -PAUSE;
+let models = [], memory = 0, version = "", speed = 0, asked = 0, timer = 0;
 
 const has = (codes, code) => codes.includes(code);
 
@@ -30,7 +30,8 @@ function show() {
 
 /* Without a key that is needed, only the version is known. */
 async function ask() {
-  if (performance.now() - asked < PAUSE) return;
+  clearTimeout(timer);
+  timer = 0;
   asked = performance.now();
   const free = $("key-bar").hidden;
   const found = await Promise.allSettled([
@@ -48,12 +49,9 @@ export function init() {
   app.on("translated", ({ tokens, seconds }) => {
     speed = tokens && seconds ? tokens / seconds : speed;
     show();
-    ask();
+    timer = timer || setTimeout(ask, Math.max(0, asked + PAUSE - performance.now()));
   });
-  app.on("key", () => {
-    asked = -PAUSE;
-    ask();
-  });
+  app.on("key", ask);
   for (const name of ["pair", "languages", "language"]) app.on(name, show);
   ask();
 }
