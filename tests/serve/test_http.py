@@ -277,6 +277,14 @@ class Stream(ServeTest):
         events = self.events(self.server.post("/v1/translate", text="", source="zh", target="en", stream=True))
         self.assertEqual([(name, value["translations"][0]["text"]) for name, value in events], [("done", "")])
 
+    def test_large_end(self):
+        """More in one event than a client may fall behind."""
+        text = "12\n" * 9000
+        answer = self.server.post("/v1/translate", text=text, source="zh", target="en", stream=True, sentences=True)
+        self.assertGreater(len(answer.body), 1 << 20)
+        [(name, value)] = self.events(answer)
+        self.assertEqual((name, len(value["translations"][0]["sentences"])), ("done", 9000))
+
     def test_errors_come_first(self):
         answer = self.server.post("/v1/translate", text=TEXT, source="zh", target="xx", stream=True)
         self.assertEqual((answer.status, answer.json["error"]["code"]), (400, "bad_request"))
