@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the server while one of its calls fails, from its start to its end: requests, a document, a glossary, SIGHUP, SIGTERM.
+"""Runs the server while one of its calls fails, from start to end: requests, a document, a glossary, SIGHUP, SIGTERM.
 
     faults_serve.py TOOL MODEL SHIM [--every K] [--seconds N] [--jobs N] [--only WORD]...
 
