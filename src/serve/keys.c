@@ -140,7 +140,7 @@ static tr_status read_key(const keys *k, line *l, const char *word, size_t size,
 /* Appends to list, which has room for MAX_KEYS. */
 static tr_status read_keys(const keys *k, const tr_file *file, api_key *list, size_t *count, tr_error *error)
 {
-    const char *at = (const char *)file->data, *const end = at + file->size;
+    const char *at = file->size ? (const char *)file->data : "", *const end = at + file->size;
     line l = {.path = k->settings->api_keys};
     for (tr_status status; at < end; at = l.end < end ? l.end + 1 : end) {
         const char *word, *newline = memchr(at, '\n', (size_t)(end - at));

@@ -106,13 +106,15 @@ static bool parse(const char *code, tag *t)
 {
     char part[9];
     *t = (tag){0};
-    code = LOOK_UP(argos, code) ? LOOK_UP(argos, code) : code;
-    const size_t first = take_part(&code, part, sizeof part);
+    size_t first = take_part(&code, part, sizeof part);
+    const char *meant = LOOK_UP(argos, part);
+    if (meant)
+        first = take_part(&meant, part, sizeof part);
     if (first < 2 || first > 3 || !all_letters(part))
         return false;
     memcpy(t->language, part, first + 1);
     canonical(t->language);
-    for (size_t size; (size = take_part(&code, part, sizeof part)) != 0;) {
+    for (size_t size; (size = take_part(meant && *meant ? &meant : &code, part, sizeof part)) != 0;) {
         if (size == 4 && all_letters(part))
             memcpy(t->script, part, size + 1);
         else if (size <= 3 && strcmp(part, "xx") != 0) /* mBART's fr_XX */

@@ -53,6 +53,7 @@ static void any_spelling_gives_the_own_one(void **state)
         {"zh-HK", "zh-Hant"},
         {"zh_MO", "zh-Hant"},
         {"zt", "zh-Hant"},
+        {"ZT-TW", "zh-Hant"},
         {"cmn_Hant", "zh-Hant"},
         {"ZH-HANT", "zh-Hant"},
         {"zh-Latn", "zh-Latn"},
