@@ -1,10 +1,11 @@
-/* A request with its answer on its way through libmicrohttpd: what http.c, fields.c and answers.c share. */
+/* A request with its answer on its way through libmicrohttpd: what http.c, exchange.c, fields.c and answers.c share. */
 #ifndef TR_SERVE_EXCHANGE_H
 #define TR_SERVE_EXCHANGE_H
 
 #include <microhttpd.h>
 
 #include "serve/http.h"
+#include "serve/loop.h"
 #include "util/buffer.h"
 
 /* A connection of a client, with one request after the other. */
@@ -57,6 +58,21 @@ typedef struct exchange {
     void *left_argument;
 } exchange;
 
+/* The server of HTTP: http.c. */
+struct http {
+    server *server;
+    struct MHD_Daemon *daemon;
+    int *sockets; /* [socket_count] */
+    size_t socket_count, open_requests;
+    unsigned *own_ports; /* [own_port_count] for host_is_allowed */
+    size_t own_port_count;
+    exchange *exchanges;
+    uint64_t charged;        /* bytes that all requests hold */
+    uint64_t keyless;        /* of them, those of requests whose key must be in the body, if they have one */
+    loop_timer rest;         /* until there may be descriptors again */
+    bool listening, resumed; /* resumed: libmicrohttpd does not say itself that it has something to do */
+};
+
 /* fields.c: fills the request's fields. False: it has been answered. First from the query, which it changes (NULL: none);
  * finds the key, unless that is in the body. */
 bool fields_begin(exchange *x, char *query);
@@ -72,7 +88,16 @@ void fields_free(request *r);
 enum MHD_Result answer_send(exchange *x);
 void answer_free(exchange *x);
 
-/* http.c: the handler, or the reader of a stream, waits for something; it goes on. */
+/* exchange.c: what libmicrohttpd calls. Before it splits a query: takes that away, which is libmicrohttpd's own copy of the
+ * text, and about to be changed. */
+void *exchange_query(void *argument, const char *uri, struct MHD_Connection *mhd);
+/* With the headers, with each part of the body, when that is complete, and when the request is resumed. */
+enum MHD_Result exchange_request(void *argument, struct MHD_Connection *mhd, const char *path, const char *method,
+                                 const char *version, const char *data, size_t *size, void **request_of);
+/* When the answer was sent, or the connection ended before. */
+void exchange_completed(void *argument, struct MHD_Connection *mhd, void **request_of, enum MHD_RequestTerminationCode end);
+
+/* The handler, or the reader of a stream, waits for something; it goes on. */
 void exchange_suspend(exchange *x);
 void exchange_resume(exchange *x);
 /* Counts bytes that the request holds until it ends. False: all requests together would hold too many. */

@@ -1,4 +1,4 @@
-/* Requests and answers over HTTP, by libmicrohttpd, whose types stay in http.c.
+/* Requests and answers over HTTP, by libmicrohttpd, whose types stay in exchange.h.
  *
  * A route's handler gets a complete request and either answers it, or starts what will: translate_texts, loop_work. An
  * answer may come at any later time, in the loop; each request gets exactly one. */

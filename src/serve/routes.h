@@ -14,6 +14,18 @@ extern const route openapi_routes[];
 extern const route page_routes[];
 extern const route v1_routes[];
 
+/* What "*" stands for in a path; data NULL: the route has none. */
+typedef struct path_part {
+    const char *data;
+    size_t size;
+} path_part;
+
+/* The route of a path, perhaps with what "*" in it stands for. NULL: there is none; *known then tells whether there is one
+ * for another method. */
+const route *route_find(const char *path, const char *method, path_part *part, bool *known);
+/* The path after a prefix, which is whole parts of it; NULL: it has another beginning. */
+const char *path_without(const char *prefix, const char *path);
+
 json_t *v1_error(unsigned status, const char *message); /* {"error": {"code", "message"}} */
 
 void libretranslate_health(request *r); /* also of other interfaces that ask whether the server lives */

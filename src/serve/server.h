@@ -3,7 +3,8 @@
  *   main.c             start and end: sockets, signals
  *   settings.c         options from a file, the environment and the command line
  *   loop.c             the loop: descriptors, times, and threads for what takes long
- *   http.c, answers.c  requests and answers over libmicrohttpd
+ *   http.c             connections over libmicrohttpd; exchange.c: their requests, answers.c: the answers
+ *   routes.c           the routes of all interfaces
  *   hosts.c            names that requests may call the server by
  *   fields.c           parameters of requests
  *   keys.c             who may use the server, and how much
