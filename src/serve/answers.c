@@ -146,17 +146,22 @@ void answer_json(request *r, unsigned status, json_t *json)
         answer_no_memory(r);
 }
 
+void answer_event(request *r, const char *name, json_t *data)
+{
+    char *const text = data ? json_dumps(data, ANSWER_JSON) : NULL;
+    tr_buffer event = {0};
+    json_decref(data);
+    if (text && tr_buffer_string(&event, "event: ") && tr_buffer_string(&event, name) &&
+        tr_buffer_string(&event, "\ndata: ") && tr_buffer_string(&event, text) && tr_buffer_string(&event, "\n\n"))
+        answer_part(r, event.data, event.size);
+    tr_buffer_free(&event);
+    free(text);
+}
+
 /* The status was sent long ago: an event says the same. */
 static void end_with_error(request *r, json_t *json)
 {
-    char *const text = json ? json_dumps(json, ANSWER_JSON) : NULL;
-    json_decref(json);
-    if (text) {
-        answer_part(r, "event: error\ndata: ", 19);
-        answer_part(r, text, strlen(text));
-        answer_part(r, "\n\n", 2);
-    }
-    free(text);
+    answer_event(r, "error", json);
     answer_end(r);
 }
 

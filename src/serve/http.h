@@ -86,9 +86,11 @@ void answer_error(request *r, unsigned status, const char *format, ...) __attrib
 void answer_failure(request *r, const tr_error *error);
 
 /* An answer in parts, for text/event-stream: begin, then any number of parts, then the end. Parts that the client does not
- * take are kept for it; a client that falls behind by more than 1 MiB is cut off. */
+ * take are kept for it; a client that falls behind by more than 1 MiB is cut off with the next part. */
 void answer_begin(request *r, unsigned status, const char *type);
 void answer_part(request *r, const void *data, size_t size);
+/* A part that is an event with its data; takes the reference to data, and is none without memory. */
+void answer_event(request *r, const char *name, json_t *data);
 void answer_end(request *r);
 bool answer_has_begun(const request *r); /* an error is then an event of the name error, and the end */
 

@@ -233,20 +233,6 @@ static json_t *result_of(request *r, const translated *t, const source_text *fro
 
 /* ----------------------------------------------------------------------------------------------------------------- calls */
 
-static void send_event(request *r, const char *name, json_t *data)
-{
-    char *const text = data ? json_dumps(data, ANSWER_JSON) : NULL;
-    json_decref(data);
-    if (!text)
-        return;
-    answer_part(r, "event: ", 7);
-    answer_part(r, name, strlen(name));
-    answer_part(r, "\ndata: ", 7);
-    answer_part(r, text, strlen(text));
-    answer_part(r, "\n\n", 2);
-    free(text);
-}
-
 static void begin_events(request *r)
 {
     if (!answer_has_begun(r))
@@ -259,10 +245,10 @@ static void on_token(request *r, const tr_token_event *token)
     const bool again = token->restarted && token->step == 0;
     begin_events(r);
     if (again || token->size || token->last)
-        send_event(r, "token",
-                   json_pack("{s: i, s: i, s: o, s: b, s: b}", "sentence", token->sentence, "sentences", token->sentences,
-                             "text", json_stringn(token->size ? token->bytes : "", token->size), "restarted", again, "last",
-                             token->last));
+        answer_event(r, "token",
+                     json_pack("{s: i, s: i, s: o, s: b, s: b}", "sentence", token->sentence, "sentences", token->sentences,
+                               "text", json_stringn(token->size ? token->bytes : "", token->size), "restarted", again,
+                               "last", token->last));
 }
 
 static void on_translated(request *r, const translated *results, size_t count)
@@ -284,7 +270,7 @@ static void on_translated(request *r, const translated *results, size_t count)
         return;
     }
     begin_events(r);
-    send_event(r, "done", answer);
+    answer_event(r, "done", answer);
     answer_end(r);
 }
 
