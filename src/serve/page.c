@@ -209,6 +209,15 @@ static void answer_form(request *r)
     answer_page(r, 0, NULL, "");
 }
 
+/* --url-prefix itself. What the page names is relative to the path with a slash at its end. */
+static void answer_prefix(request *r)
+{
+    char place[260];
+    snprintf(place, sizeof place, "%s/", strrchr(r->server->settings->url_prefix, '/') + 1);
+    answer_header(r, "Location", place);
+    answer_memory(r, 308, NULL, NULL, 0);
+}
+
 static void on_translated(request *r, const translated *results, size_t count)
 {
     answer_page(r, 200, count ? results : NULL, "");
@@ -226,5 +235,6 @@ const route page_routes[] = {
     {"GET", "/", answer_form, v1_error, ROUTE_OPEN | ROUTE_FREE | ROUTE_PAGE},
     {"POST", "/", translate_form, v1_error, ROUTE_PAGE},
     {"GET", "/page/*", answer_file, v1_error, ROUTE_OPEN | ROUTE_FREE},
+    {"GET", "", answer_prefix, v1_error, ROUTE_OPEN | ROUTE_FREE},
     {0},
 };

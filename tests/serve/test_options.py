@@ -14,7 +14,7 @@ class Options(ServeTest):
 
     def test_prefix(self):
         self.assertEqual(self.server.get("/mt/health").status, 200)
-        for path in ("/health", "/mthealth", "/mt"):
+        for path in ("/health", "/mthealth"):
             self.assertEqual(self.server.get(path).status, 404)
 
     def test_cors(self):

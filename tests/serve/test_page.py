@@ -200,6 +200,9 @@ class Form(ServeTest):
         self.assertEqual(server.get("/").status, 404)
         self.assertEqual(server.get("/a/b/").body, self.server.get("/").body)
         self.assertEqual(server.get("/a/b/page/app.js").status, 200)
+        answer = server.get("/a/b")
+        self.assertEqual((answer.status, answer.headers["Location"]), (308, "b/"))  # relative: a proxy may have another path
+        self.assertEqual(server.get("/a/bc").status, 404)
         self.assertIn(self.translated(TEXT), server.form("/a/b/", text=TEXT, target="en").body.decode())
 
     def test_many_languages(self):

@@ -216,10 +216,14 @@ function show() {
   $("glossary-unknown").hidden = !!shown;
   $("glossary-body").hidden = !shown;
   if (!shown) return;
+  showUse();
+  showRows();
+}
+
+function showUse() {
   const names = [...$("glossary-use").options].map((option) => option.value);
   $("glossary-use").value = names.includes(chosen()) ? chosen() : "own";
   $("glossary-own").hidden = $("glossary-use").value !== "own";
-  showRows();
 }
 
 function use(what) {
@@ -241,7 +245,7 @@ async function findGlossaries() {
   $("glossary-use").replaceChildren(...[...$("glossary-use").options].slice(0, 2),
     ...names.map((name) => app.element("option", { value: `server:${name}` }, name)));
   if (shown && chosen().startsWith("server:") && !names.includes(chosen().slice("server:".length))) use("own"); // it is gone
-  else show();
+  else showUse(); // one may be typing in the rows
 }
 
 export function init() {

@@ -3,7 +3,7 @@ import { $, app } from "./app.js";
 import { ask } from "./ask.js";
 import * as result from "./result.js";
 
-const WAIT = 120, WAIT_LONG = 500, LONG = 2000; // milliseconds after a key; characters from which it waits longer
+const WAIT = 120, WAIT_LONG = 500, LONG = 2000; // milliseconds after keys in a row; characters from which it waits longer
 const SLOW = 1200; // milliseconds without an answer, after which the page says that it waits
 const RETRIES = [1, 2, 4, 8, 15, 30]; // seconds between attempts to reach a server that is gone
 let limit = 0; // characters of a request; 0: none
@@ -85,15 +85,21 @@ function fail(error) {
   }
 }
 
+let key = -Infinity; // when the last one came
+
+/* A key after a pause does not wait. */
 function soon() {
+  const wait = $("source").value.length > LONG ? WAIT_LONG : WAIT, now = performance.now();
   clearTimeout(timer);
   if (!$("source").value.trim()) translate();
-  else timer = setTimeout(translate, $("source").value.length > LONG ? WAIT_LONG : WAIT);
+  else timer = setTimeout(translate, now - key < wait ? wait : 0);
+  key = now;
 }
 
 /* ------------------------------------------------------------------------------------------------------------ showing */
 
-const number = (value) => value.toLocaleString(app.language);
+/* What writes large numbers takes long to load: not before the page is ready. */
+const number = (value) => (value < 1000 ? String(value) : value.toLocaleString(app.language));
 const length = (text) => text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g) || []).length;
 
 function state(text) {
