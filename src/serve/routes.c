@@ -12,7 +12,7 @@ static const struct {
 const char *path_without(const char *prefix, const char *path)
 {
     const size_t size = strlen(prefix);
-    return strncmp(path, prefix, size) == 0 && path[size] == '/' ? path + size : NULL;
+    return strncmp(path, prefix, size) == 0 && (path[size] == '/' || (size && !path[size])) ? path + size : NULL;
 }
 
 static bool matches(const route *wanted, const char *path, path_part *part)

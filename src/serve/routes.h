@@ -23,7 +23,7 @@ typedef struct path_part {
 /* The route of a path, perhaps with what "*" in it stands for. NULL: there is none; *known then tells whether there is one
  * for another method. */
 const route *route_find(const char *path, const char *method, path_part *part, bool *known);
-/* The path after a prefix, which is whole parts of it; NULL: it has another beginning. */
+/* The path after a prefix, which is whole parts of it; "": there is no more; NULL: it has another beginning. */
 const char *path_without(const char *prefix, const char *path);
 
 json_t *v1_error(unsigned status, const char *message); /* {"error": {"code", "message"}} */
