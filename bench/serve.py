@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures `translate serve`, alone and beside LibreTranslate: bench/serve.py own|peer|idle|soak TSV... [--rounds N].
+"""Measures `translate serve`, alone and beside LibreTranslate: bench/serve.py own|peer|idle|soak|stalls TSV... [--rounds N].
 
     own   the server on core 0, the client on core 1: sentences per second with 64 clients, beside the command with the same
           lines on the same core; latency of one client, beside the library's; latency at half load; requests in flight
@@ -7,6 +7,7 @@
           per second with 64 clients at its beam 4 and at beam 1, memory after 1,000 sentences, time to the first answer
     idle  memory with 10,000 connections that wait
     soak  memory after each 10,000 of 100,000 requests: texts, HTML, streams, errors, and clients that leave
+    stalls  how long other clients wait while one sends a large body
 
 TSV: files of a source, a TAB and a reference; their different sources are the texts, one a request. Caches are off.
 What LibreTranslate would download, its index of models and its sentence splitter, it does without; the latter is replaced
@@ -15,6 +16,7 @@ everything else before you measure.
 """
 import argparse
 import asyncio
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -283,9 +285,39 @@ def soak(o, texts):
         run_client(soak_all, port, process, texts)
 
 
+def stalls(o, _texts):
+    """Large bodies one after the other, and GET /health all the time from another connection."""
+    json_type = "application/json"
+    entries = "".join(f"词{i}\tword{i}\n" for i in range(200000))
+    bodies = {
+        "glossary of 200,000 entries": ("/v2/glossaries", json_type, json.dumps(
+            {"name": "a", "source_lang": "zh", "target_lang": "en", "entries": entries, "entries_format": "tsv"})),
+        "HTML of 90,000 characters": ("/translate", json_type, json.dumps(
+            {"q": "<p>1<b>2</b>3</p>" * 5300, "source": "zh", "target": "en", "format": "html"})),
+        "text of 15 MB": ("/translate", json_type, json.dumps({"q": "1" * 15000000, "source": "zh", "target": "zh"})),
+        "form of 15 MB": ("/translate", "application/x-www-form-urlencoded", "source=zh&target=zh&q=" + "%31" * 5000000)}
+    with server(ours(o, "--char-limit", "0")) as (port, process, _):
+        loop_time = f"/proc/{process.pid}/task/{process.pid}/schedstat"  # of the first thread, which runs the loop
+        for name, (path, kind, body) in bodies.items():
+            request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", body.encode(), {"Content-Type": kind})
+            before, waits = int(open(loop_time, encoding="ascii").read().split()[0]), []
+            with concurrent.futures.ThreadPoolExecutor(1) as pool, socket.create_connection(("127.0.0.1", port)) as health:
+                answer = pool.submit(lambda r=request: urllib.request.urlopen(r, timeout=60).read())
+                while not answer.done():
+                    begin = time.perf_counter()
+                    health.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    health.recv(4096)
+                    waits.append((time.perf_counter() - begin) * 1e3)
+                    time.sleep(0.001)
+                answer.result()
+            busy = (int(open(loop_time, encoding="ascii").read().split()[0]) - before) / 1e6
+            print(f"{name}: others wait {percentile(waits, 0.99):.1f} ms (99th percentile), {max(waits):.1f} ms at most; "
+                  f"the loop works {busy:.0f} ms")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("own", "peer", "idle", "soak"))
+    parser.add_argument("part", choices=("own", "peer", "idle", "soak", "stalls"))
     parser.add_argument("pairs", nargs="+", metavar="TSV")
     parser.add_argument("--tool", default=ROOT / "build/translate")
     parser.add_argument("--python")
@@ -295,7 +327,7 @@ def main():
     o = parser.parse_args()
     print(machine())
     texts = [source for source, _ in read_pairs(o.pairs, o.count, 1)]
-    {"own": own, "peer": peer, "idle": idle, "soak": soak}[o.part](o, texts)
+    {"own": own, "peer": peer, "idle": idle, "soak": soak, "stalls": stalls}[o.part](o, texts)
 
 
 if __name__ == "__main__":
