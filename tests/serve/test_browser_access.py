@@ -29,6 +29,13 @@ class Access(PageTest):
         self.page.goto(self.origin)
         self.accessible()
 
+    def test_parts_have_names(self):
+        self.open()
+        for role, name in (("textbox", "Source text"), ("group", "Translation"), ("combobox", "Source language"),
+                           ("combobox", "Target language"), ("button", "Swap languages"), ("tab", "Glossary"),
+                           ("combobox", "Colours"), ("combobox", "Language of this page"), ("tabpanel", "Text")):
+            expect(self.page.get_by_role(role, name=name, exact=True)).to_have_count(1)
+
     def test_tabs_are_chosen_with_the_keyboard(self):
         self.open()
         self.page.focus("#tab-text")
