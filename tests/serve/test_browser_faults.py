@@ -91,6 +91,35 @@ class Full(PageTest):
             expect(self.page.locator("#notice")).to_be_hidden()
             self.translate(WEATHER + "。", NICE)
 
+    def test_one_block_fails(self):
+        """The others are given up."""
+        self.open()
+        self.expect_complaints("status of 500")
+        self.page.select_option("#source-language", "zh-Hans")
+        asked, given_up = [], []
+
+        def handle(route):
+            asked.append(route)
+            if len(asked) == 1:
+                route.fulfill(status=500, json={"error": {"code": "internal", "message": "broken"}})
+        self.page.route("**/v1/translate", handle)
+        with self.page.expect_event("requestfailed", lambda r: given_up.append(r) or len(given_up) == 2):
+            self.page.fill("#source", (WEATHER * 80 + "\n") * 9)
+        expect(self.page.locator("#notice")).to_contain_text("broken")
+        self.idle()
+        self.assertEqual(len(asked), 3)
+
+    def test_too_long_while_another_text_is_asked(self):
+        self.open(self.start("--char-limit", "20"))
+        expect(self.page.locator("#count")).to_have_text("0 / 20")
+        self.page.route("**/v1/translate", lambda route: None)
+        self.page.fill("#source", WEATHER)
+        expect(self.page.locator("#state")).to_have_text(re.compile("Waiting"))
+        self.page.fill("#source", WEATHER * 4)
+        expect(self.page.locator("#notice")).to_be_visible()
+        self.idle()
+        expect(self.page.locator("#state")).to_have_text("")
+
     def test_limit_of_characters(self):
         self.open(self.start("--char-limit", "20"))
         self.expect_complaints("status of 400")
@@ -107,6 +136,49 @@ class Full(PageTest):
                 self.page.fill("#source", text)
         expect(self.page.locator("#notice")).to_be_visible()
         self.assertEqual(self.page.input_value("#source"), "今天")
+
+
+class Drafts(PageTest):
+    """With answers that come when the test says so."""
+
+    def setUp(self):
+        super().setUp()
+        self.open()
+        self.translate(WEATHER, NICE)
+        self.page.evaluate("""{
+          window.fetch = async () => new Response(new ReadableStream({ start(stream) {
+            window.push = (text) => stream.enqueue(new TextEncoder().encode(text)); } })); }""")
+
+    def push(self, text):
+        self.page.wait_for_function("window.push")
+        self.page.evaluate("(text) => push(text)", text)
+
+    def test_failure_after_the_first_words(self):
+        expect(self.page.locator("#copy")).to_be_visible()
+        self.page.fill("#source", "再见")
+        self.push(events("Good").split("event: done")[0])
+        self.shows(re.compile("^Good"))
+        expect(self.page.locator("#copy")).to_be_hidden()
+        expect(self.page.locator("#result")).not_to_have_class("old")
+        self.push('event: error\ndata: {"error": {"code": "internal", "message": "broken"}}\n\n')
+        expect(self.page.locator("#notice")).to_contain_text("broken")
+        self.idle()
+        expect(self.page.locator("#result")).to_have_class("old")
+        expect(self.page.locator("#copy")).to_be_hidden()
+
+    def test_next_text_before_the_first_words_are_drawn(self):
+        self.page.evaluate("""{
+          window.frames_ = new Map();
+          window.requestAnimationFrame = (draw) => { frames_.set(frames_.size + 1, draw); return frames_.size; };
+          window.cancelAnimationFrame = (frame) => frames_.delete(frame); }""")
+        self.page.fill("#source", "再见")
+        self.push(events("Good").split("event: done")[0])
+        self.page.wait_for_function("frames_.size", polling=50)
+        self.page.evaluate("window.push = null")
+        self.page.fill("#source", "再见。")
+        self.page.wait_for_function("window.push", polling=50)
+        self.page.evaluate("for (const draw of frames_.values()) draw()")
+        self.shows(NICE)
 
 
 class Gone(PageTest):

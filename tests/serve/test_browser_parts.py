@@ -272,6 +272,18 @@ class Attention(PageTest):
         self.assertNotEqual(self.page.evaluate(PIXELS), light)
         self.accessible()
 
+    def test_failure_is_not_for_good(self):
+        self.open()
+        self.expect_complaints("status of 500")
+        self.translate(WEATHER)
+        self.page.route("**/v1/attention", times=1, handler=lambda route: route.fulfill(
+            status=500, json={"error": {"code": "internal", "message": "broken"}}))
+        self.page.click("#tab-attention")
+        expect(self.page.locator("#attention-fault")).to_have_text("broken")
+        self.page.click("#tab-text")
+        self.page.click("#tab-attention")
+        expect(self.page.locator("#attention-canvas")).to_be_visible()
+
     def test_cells_are_read(self):
         self.open()
         self.translate(WEATHER)

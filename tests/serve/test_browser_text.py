@@ -260,6 +260,19 @@ class History(PageTest):
         expect(self.entries()).to_have_count(0)
         self.assertNotIn(WEATHER, self.page.evaluate("JSON.stringify({ ...localStorage })"))
 
+    def test_last_text_is_forgotten_too(self):
+        """A text that would have been kept soon."""
+        self.open()
+        self.keep(WEATHER)
+        self.page.click("#history summary")
+        for forget in (lambda: self.page.click("#history-clear"), lambda: self.page.uncheck("#history-keep")):
+            self.translate("我们下周去北京")
+            forget()
+            self.page.clock.fast_forward(3000)
+            expect(self.entries()).to_have_count(0)
+            self.assertNotRegex(self.page.evaluate("JSON.stringify({ ...localStorage })"), "北京|天气")
+            self.translate("再见")
+
     def test_it_is_switched_off(self):
         self.open()
         self.keep(WEATHER)

@@ -37,7 +37,10 @@ async function ask() {
     [maps, paint] = modules;
     if (mine === wanted) take(kind, answer);
   } catch (error) {
-    if (mine === wanted) fail(error);
+    if (mine === wanted) {
+      translated.shown = false; // it is asked for again when one comes back
+      fail(error);
+    }
   }
   if (mine === wanted) $("attention-body").removeAttribute("aria-busy");
 }

@@ -28,6 +28,12 @@ function draw() {
       app.element("span", { class: "to", dir: "auto", lang: entry.target }, String(entry.translation).slice(0, 200))))));
 }
 
+function forget() {
+  clearTimeout(timer); // the text that is about to be kept
+  app.store.set("history");
+  draw();
+}
+
 export function init() {
   keep = app.element("input", { type: "checkbox", id: "history-keep" });
   keep.checked = app.store.get("keep", true);
@@ -38,12 +44,11 @@ export function init() {
     app.element("div", { class: "bar" },
       app.element("label", {}, keep, app.element("span", { "data-t": "history.keep" }, app.t("history.keep"))),
       app.element("button", { id: "history-clear", type: "button", class: "quiet", "data-t": "history.clear",
-        onclick: () => { app.store.set("history"); draw(); app.say(app.t("history.cleared")); } }, app.t("history.clear"))),
+        onclick: () => { forget(); app.say(app.t("history.cleared")); } }, app.t("history.clear"))),
     list));
   keep.onchange = () => {
     app.store.set("keep", keep.checked ? undefined : false);
-    if (!keep.checked) app.store.set("history");
-    draw();
+    if (!keep.checked) forget();
   };
   app.on("translated", ({ text, source, target, translation }) => {
     clearTimeout(timer);

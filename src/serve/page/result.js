@@ -92,6 +92,7 @@ export const detected = () => shown;
 
 export function wait() {
   closeMenu();
+  cancelAnimationFrame(frame); // drafts of the request before
   $("result").setAttribute("aria-busy", "true");
   $("result").classList.add("old");
   drafts = null;
@@ -101,7 +102,7 @@ export function wait() {
 export function stopWaiting(done = true) {
   cancelAnimationFrame(frame);
   $("result").removeAttribute("aria-busy");
-  if (done) $("result").classList.remove("old");
+  $("result").classList.toggle("old", !done);
   drafts = null;
 }
 
@@ -113,6 +114,8 @@ export function showDrafts(list) {
     if (!text) return;
     shown = null;
     mark(null);
+    $("copy").hidden = true;
+    $("flags").replaceChildren();
     $("result").classList.remove("old");
     $("result").replaceChildren(text, app.element("span", { class: "rest", "aria-hidden": "true" }, old.slice(text.length)));
   });
@@ -179,7 +182,7 @@ function drawFlags() {
   const all = FLAGS.filter((flag) => own.has(flag) || shown.flags.includes(flag));
   const means = all.map((flag) => app.element("p", {}, ...flagsOf([flag]), app.t(`flag.${flag}.means`)));
   if (shown.flags.includes("passed_through"))
-    means.push(app.element("p", {}, app.t("flag.passed_through", { language: app.languageName(shown.target) })));
+    means.push(app.element("p", {}, app.t("flag.passed_through")));
   $("flags").replaceChildren(...means);
 }
 
@@ -372,11 +375,14 @@ async function ask(word) {
 
 /* What is the same at the beginning is paler. */
 function drawChoice(now, text) {
+  const from = [...now], to = [...text]; // not halves of characters
+  const isWord = (character = "") => /[\p{L}\p{N}]/u.test(character), isHan = (character) => /\p{sc=Han}/u.test(character);
   let same = 0;
-  while (same < text.length && text[same] === now[same]) same++;
-  while (same && /[\p{L}\p{N}]/u.test(text[same - 1]) && /[\p{L}\p{N}]/u.test(text[same] || "") && !/\p{sc=Han}/u.test(text[same - 1])) same--;
-  return app.element("li", {}, app.element("button", { type: "button", lang: shown.target, dir: "auto", onclick: () => replace(text) },
-    app.element("span", { class: "same" }, text.slice(0, same)), text.slice(same)));
+  while (same < to.length && to[same] === from[same]) same++;
+  while (same && isWord(to[same - 1]) && isWord(to[same]) && !isHan(to[same - 1])) same--;
+  return app.element("li", {},
+    app.element("button", { type: "button", lang: shown.target, dir: "auto", onclick: () => replace(text) },
+      app.element("span", { class: "same" }, to.slice(0, same).join("")), to.slice(same).join("")));
 }
 
 /* The chosen translation takes the sentence's place. Its links come with a translation that it is the beginning of. */

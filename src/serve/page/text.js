@@ -25,6 +25,8 @@ async function translate() {
     return;
   }
   if (limit && length(text) > limit) {
+    state("");
+    result.stopWaiting(false);
     app.notice(app.t("too.long", { limit: number(limit) }), "text");
     return;
   }
@@ -37,7 +39,7 @@ async function translate() {
     app.say(app.t("waiting"));
   }, SLOW);
   const began = performance.now();
-  let parts = null;
+  let parts;
   try {
     parts = await ask(text, pair, signal, (drafts) => {
       clearTimeout(slow);
@@ -45,15 +47,16 @@ async function translate() {
       result.showDrafts(drafts);
     });
   } catch (error) {
-    if (!signal.aborted) fail(error);
+    if (signal.aborted) return;
+    stop(); // the other blocks, too
+    state("");
+    result.stopWaiting(false);
+    fail(error);
+    return;
   }
   if (signal.aborted) return;
   clearTimeout(slow);
   state("");
-  if (!parts) {
-    result.stopWaiting(false);
-    return;
-  }
   failures = 0;
   app.notice("", "trouble");
   show(text, parts, (performance.now() - began) / 1000);
@@ -70,7 +73,6 @@ function stop() {
 /* What can go on by itself is tried again. */
 function fail(error) {
   const gone = error.status === 0;
-  asked = "";
   if (gone || error.status === 503 || error.status === 429) {
     const seconds = gone ? RETRIES[Math.min(failures, RETRIES.length - 1)] : Math.max(error.retryAfter || 1, 1);
     failures++;
@@ -85,15 +87,15 @@ function fail(error) {
   }
 }
 
-let key = -Infinity; // when the last one came
+let lastKey = -Infinity; // when it came
 
 /* A key after a pause does not wait. */
 function soon() {
   const wait = $("source").value.length > LONG ? WAIT_LONG : WAIT, now = performance.now();
   clearTimeout(timer);
   if (!$("source").value.trim()) translate();
-  else timer = setTimeout(translate, now - key < wait ? wait : 0);
-  key = now;
+  else timer = setTimeout(translate, now - lastKey < wait ? wait : 0);
+  lastKey = now;
 }
 
 /* ------------------------------------------------------------------------------------------------------------ showing */
