@@ -149,8 +149,11 @@ class Drafts(PageTest):
           window.fetch = async () => new Response(new ReadableStream({ start(stream) {
             window.push = (text) => stream.enqueue(new TextEncoder().encode(text)); } })); }""")
 
+    def wait_for(self, what):  # Playwright's wait_for_function() needs what the page's policy forbids
+        self.page.evaluate(f"(async () => {{ while (!({what})) await new Promise((done) => setTimeout(done, 10)); }})()")
+
     def push(self, text):
-        self.page.wait_for_function("window.push")
+        self.wait_for("window.push")
         self.page.evaluate("(text) => push(text)", text)
 
     def test_failure_after_the_first_words(self):
@@ -168,16 +171,16 @@ class Drafts(PageTest):
 
     def test_next_text_before_the_first_words_are_drawn(self):
         self.page.evaluate("""{
-          window.frames_ = new Map();
-          window.requestAnimationFrame = (draw) => { frames_.set(frames_.size + 1, draw); return frames_.size; };
-          window.cancelAnimationFrame = (frame) => frames_.delete(frame); }""")
+          window.frames_waiting = new Map();
+          window.requestAnimationFrame = (draw) => { frames_waiting.set(frames_waiting.size + 1, draw); return frames_waiting.size; };
+          window.cancelAnimationFrame = (frame) => frames_waiting.delete(frame); }""")
         self.page.fill("#source", "再见")
         self.push(events("Good").split("event: done")[0])
-        self.page.wait_for_function("frames_.size", polling=50)
+        self.wait_for("frames_waiting.size")
         self.page.evaluate("window.push = null")
         self.page.fill("#source", "再见。")
-        self.page.wait_for_function("window.push", polling=50)
-        self.page.evaluate("for (const draw of frames_.values()) draw()")
+        self.wait_for("window.push")
+        self.page.evaluate("for (const draw of frames_waiting.values()) draw()")
         self.shows(NICE)
 
 

@@ -265,13 +265,13 @@ class History(PageTest):
         self.open()
         self.keep(WEATHER)
         self.page.click("#history summary")
-        for forget in (lambda: self.page.click("#history-clear"), lambda: self.page.uncheck("#history-keep")):
-            self.translate("我们下周去北京")
+        for forget, text in ((lambda: self.page.click("#history-clear"), "我们下周去北京"),
+                             (lambda: self.page.uncheck("#history-keep"), "他们下周去北京")):
+            self.translate(text)
             forget()
             self.page.clock.fast_forward(3000)
             expect(self.entries()).to_have_count(0)
             self.assertNotRegex(self.page.evaluate("JSON.stringify({ ...localStorage })"), "北京|天气")
-            self.translate("再见")
 
     def test_it_is_switched_off(self):
         self.open()
