@@ -52,7 +52,6 @@ def main():
         os.sched_setaffinity(0, others)
     address = f"http://127.0.0.1:{server.address[1]}/"
 
-
     new, again = [], []
     for _ in range(a.rounds):
         page = browser.browser().new_context().new_page()

@@ -18,7 +18,7 @@
 static void add_headers(request *r, const char *keep)
 {
     answer_header(r, "Content-Security-Policy",
-                  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
+                  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
                   "form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
     answer_header(r, "Referrer-Policy", "no-referrer"); /* the address may have a text */
     answer_header(r, "Cache-Control", keep);
@@ -192,7 +192,7 @@ void page_refuse(request *r, unsigned status, const char *message)
         unsigned status;
         const char *english, *chinese;
     } texts[] = {
-        {403, "A key is needed: it is missing, or not valid.", "需要密钥：没有填写，或者不对。"},
+        {403, "A key is needed: it is missing, or not valid.", "需要密钥：未填写或无效。"},
         {429, "Too many requests. Please try again in a minute.", "请求太频繁，请过一分钟再试。"},
         {503, "The server is busy. Please try again.", "服务器正忙，请再试一次。"},
         {504, "The translation took too long. Please try a shorter text.", "翻译用时过长，请把文字分成几段再试。"},

@@ -4,14 +4,14 @@
  *   app.t(KEY, {NAME: VALUE})    a text of messages.js; elements with data-t, data-t-title and the like follow the language
  *   app.element(TAG, ATTRIBUTES, ...CHILDREN)
  *                                a new element; attributes that begin with "on" are handlers, false and undefined are left out
- *   app.api(PATH, OPTIONS)       fetch of an address below the page's, with the key; `json` is a body to be sent with POST.
- *                                Errors have status (0: no answer), code and retryAfter (seconds, or undefined)
+ *   app.api(PATH, OPTIONS)       fetch of an address below the page's, with the key; `json` is a body to be sent with POST,
+ *                                `send` takes the place of fetch. Errors have status (0: no answer), code and retryAfter (seconds, or undefined)
  *   app.json(PATH, OPTIONS)      its JSON
  *   app.say(TEXT)                for screen readers
  *   app.notice(TEXT, KIND)       a message that can be closed; KIND is "error", "hint", or another one that its owner closes.
  *                                Without a text: closes it, if it has that KIND or KIND is not given
  *   app.store.get(NAME, OTHERWISE), app.store.set(NAME, VALUE)
- *                                what this browser remembers; undefined forgets it
+ *                                what this browser remembers, or else the page while it is open; undefined forgets it
  *   app.languages                [{code, name, chinese_name, targets}]
  *   app.languageName(CODE)
  *   app.pair()                   {source, target}; source may be "auto"
@@ -22,7 +22,7 @@
  *                                sentences: [source, translation] of each; tokens and seconds, if the server made it})
  *   app.show(TAB)                "text", "documents", "glossary", "attention" */
 import messages from "./messages.js";
-import * as text from "./text.js";
+import * as textTab from "./text.js";
 import * as history from "./history.js";
 import * as documents from "./documents.js";
 import * as glossary from "./glossary.js";
@@ -31,6 +31,7 @@ import * as status from "./status.js";
 
 export const $ = (id) => document.getElementById(id);
 const handlers = new Map();
+const memory = new Map(); // what the browser does not store
 const tabs = [...$("tabs").children];
 
 export const app = {
@@ -54,7 +55,7 @@ export const app = {
     return made;
   },
 
-  async api(path, { json, headers = {}, ...options } = {}) {
+  async api(path, { json, headers = {}, send = fetch, ...options } = {}) {
     const key = $("key").value;
     const sent = { ...options, headers: { ...headers } };
     if (key) sent.headers.Authorization = `Bearer ${key}`;
@@ -65,7 +66,7 @@ export const app = {
     }
     let answer;
     try {
-      answer = await fetch(path, sent);
+      answer = await send(path, sent);
     } catch (error) {
       if (error.name === "AbortError") throw error;
       throw Object.assign(new Error(error.message), { status: 0, code: "gone" });
@@ -97,17 +98,19 @@ export const app = {
   store: {
     get(name, otherwise) {
       try {
-        const text = localStorage.getItem(`translate.${name}`);
-        return text === null ? otherwise : JSON.parse(text);
+        return JSON.parse(memory.get(name) ?? localStorage.getItem(`translate.${name}`)) ?? otherwise;
       } catch {
         return otherwise;
       }
     },
     set(name, value) {
+      memory.delete(name);
       try {
         if (value === undefined) localStorage.removeItem(`translate.${name}`);
         else localStorage.setItem(`translate.${name}`, JSON.stringify(value));
-      } catch { /* the browser keeps nothing */ }
+      } catch {
+        memory.set(name, JSON.stringify(value));
+      }
     },
   },
 
@@ -221,15 +224,16 @@ function startTabs() {
 
 /* Until the server answers, the page has its own choices. */
 async function findOut(path, take) {
-  for (let seconds = 1; ; seconds = Math.min(2 * seconds, 30)) {
+  let answer;
+  for (let seconds = 1; !answer; seconds = Math.min(2 * seconds, 30)) {
     try {
-      take(await app.json(path));
-      return;
+      answer = await app.json(path);
     } catch (error) {
       if (error.status === 403 || error.status === 404) return;
+      await new Promise((done) => { setTimeout(done, 1000 * seconds); });
     }
-    await new Promise((done) => { setTimeout(done, 1000 * seconds); });
   }
+  take(answer);
 }
 
 function start() {
@@ -247,7 +251,7 @@ function start() {
   $("notice-close").onclick = () => app.notice("");
   startTabs();
   findKey();
-  for (const part of [text, history, glossary, documents, attention, status]) part.init(app);
+  for (const part of [textTab, history, glossary, documents, attention, status]) part.init(app);
   findOut("v1/languages", ({ languages }) => {
     app.languages = languages;
     app.emit("languages");

@@ -65,7 +65,7 @@ function take(kind, answer) {
 
 function fail({ status, message }) {
   $("attention-look").hidden = true;
-  $("attention-fault").textContent = status === 0 ? app.t("attention.gone") : message;
+  $("attention-fault").textContent = status === 0 ? app.t("unanswered") : message;
 }
 
 /* The text of the other tab is shown, if it is another one than before. */

@@ -80,36 +80,41 @@ async function download(item) {
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   } catch (error) {
     if (error.status === 404) fail(item, error);
-    else app.notice(error.status ? error.message : app.t("documents.gone"));
+    else if (error.status !== 403) app.notice(error.status ? error.message : app.t("unanswered")); // 403: there is a field
   }
 }
 
 /* ------------------------------------------------------------------------------------------------------------ the server */
 
-/* XMLHttpRequest, as fetch does not tell how much has been sent. */
-function upload(item) {
-  const form = new FormData(), request = new XMLHttpRequest(), key = $("key").value;
-  for (const [name, value] of Object.entries(item.fields)) form.append(name, value);
-  form.append("file", item.file, item.file.name);
-  request.open("POST", "v1/documents");
-  if (key) request.setRequestHeader("Authorization", `Bearer ${key}`);
-  request.responseType = "json";
+/* fetch, but for that it tells how much has been sent. */
+function send(item, path, { method, headers, body }) {
+  const request = item.upload = new XMLHttpRequest();
+  request.open(method, path);
+  for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
   request.upload.onprogress = ({ loaded, total }) => set(item, { state: "sent", progress: loaded / total });
-  request.onerror = () => fail(item, { status: 0 });
-  request.onload = () => {
-    const answer = Object(request.response), { message = request.statusText } = Object(answer.error);
-    if (request.status === 202) take(item, answer);
-    else if (request.status === 503 || request.status === 429)
-      set(item, { state: "busy", again: Date.now() + 1000 * (Number(request.getResponseHeader("Retry-After")) || 5) });
-    else fail(item, { status: request.status, message });
-  };
-  request.onloadend = () => {
-    item.upload = undefined;
-    goOn();
-  };
-  item.upload = request;
+  return new Promise((done, failed) => {
+    request.onload = () => done(new Response(request.response, { status: request.status, statusText: request.statusText,
+      headers: { "Retry-After": request.getResponseHeader("Retry-After") || "" } }));
+    request.onerror = () => failed(new Error());
+    request.onabort = () => failed(new DOMException("", "AbortError"));
+    request.send(body);
+  });
+}
+
+async function upload(item) {
+  const body = new FormData();
+  for (const [name, value] of Object.entries(item.fields)) body.append(name, value);
+  body.append("file", item.file, item.file.name);
   set(item, { state: "sent", progress: 0 });
-  request.send(form);
+  try {
+    take(item, await app.json("v1/documents", { method: "POST", body, send: (...sent) => send(item, ...sent) }));
+  } catch (error) {
+    if (error.status === 503 || error.status === 429)
+      set(item, { state: "busy", again: Date.now() + 1000 * (error.retryAfter || 5) });
+    else if (error.name !== "AbortError") fail(item, error);
+  }
+  item.upload = undefined;
+  goOn();
 }
 
 function take(item, { id, name, status, texts, texts_done: done, seconds_left: left, error }) {
@@ -139,9 +144,14 @@ async function goOn() {
 
 /* -------------------------------------------------------------------------------------------------------------- choosing */
 
+/* Those of a language that was detected are of the text alone. */
+function terminology() {
+  return app.pair().source === "auto" ? {} : app.options;
+}
+
 function add(files) {
   const { source, target } = app.pair();
-  const { glossary, terms } = $("documents-glossary").checked ? app.options : {};
+  const { glossary, terms } = $("documents-glossary").checked ? terminology() : {};
   const fields = { source, target, ...(glossary ? { glossary } : {}), ...(terms ? { terms } : {}) };
   if ($("documents-bilingual").checked) fields.bilingual = "true";
   for (const file of files) {
@@ -156,9 +166,9 @@ function add(files) {
 }
 
 function showGlossary() {
-  const { glossary, terms } = app.options, key = glossary ? "" : terms ? ".count" : ".none";
-  const count = terms ? terms.split("\n").length - 1 : 0;
-  $("documents-glossary").disabled = key === ".none";
+  const { glossary, terms } = terminology(), none = app.pair().source === "auto" ? ".unknown" : ".none";
+  const key = glossary ? "" : terms ? ".count" : none, count = terms ? terms.split("\n").length - 1 : 0;
+  $("documents-glossary").disabled = key === none;
   $("documents-glossary-text").textContent = app.t(`documents.glossary${key}`, { count });
 }
 
