@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +14,12 @@
 
 #include "serve/loop.h"
 #include "util/buffer.h"
+#include "util/clock.h"
 #include "util/utf8.h"
 
 enum {
     WAIT = 100,        /* milliseconds, in which lines are collected */
+    PATIENCE = 2000,   /* milliseconds, in which who reads a pipe must take them */
     MOST = 4 << 20,    /* bytes that may wait; what comes then is lost */
     MODE = 0640,       /* addresses of clients are not for everybody */
     LONGEST_LINE = 512 /* bytes */
@@ -27,13 +31,14 @@ struct access_log {
     int file;
     tr_buffer lines;
     loop_timer timer;
-    bool waits;    /* for the timer */
-    uint64_t lost; /* lines */
+    bool waits; /* for the timer */
+    bool writing;
+    uint64_t lost; /* lines, about which nothing has been said yet */
+    int next;      /* to be written to after that; -1: none */
     /* Of the thread that writes. */
     tr_buffer written;
-    bool writing;
-    int problem; /* an errno; 0: none */
-    int next;    /* to be written to after that; -1: none */
+    uint64_t dropped; /* lines of it that were not written, */
+    int problem;      /* and the errno of that */
 };
 
 /* Without waiting for who reads a pipe. */
@@ -54,18 +59,65 @@ static void close_file(const access_log *l)
         close(l->file);
 }
 
+/* The size of the first whole lines that fit into PIPE_BUF bytes, as many as a pipe takes at once when it takes anything. */
+static size_t first_lines(const char *lines, size_t size)
+{
+    const char *const last = memrchr(lines, '\n', size < PIPE_BUF ? size : PIPE_BUF);
+    return last ? (size_t)(last - lines) + 1 : size;
+}
+
+/* Whether writing to it does not wait, before so many milliseconds are over. */
+static bool takes_bytes(int file, int milliseconds)
+{
+    struct pollfd wanted = {.fd = file, .events = POLLOUT};
+    return poll(&wanted, 1, milliseconds) != 0;
+}
+
+static uint64_t count_lines(const char *lines, size_t size)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < size; i++)
+        count += lines[i] == '\n';
+    return count;
+}
+
+/* The end of the server waits for it: so it does not wait long, nor twice, for who reads a pipe. */
 static void write_lines(void *argument)
 {
     access_log *const l = argument;
-    l->problem = 0;
-    for (size_t at = 0; at < l->written.size && !l->problem;) {
-        const ssize_t n = write(l->file, l->written.data + at, l->written.size - at);
+    const uint64_t end = tr_nanoseconds() + (l->problem == ETIMEDOUT ? 0 : PATIENCE * UINT64_C(1000000));
+    int problem = 0;
+    size_t at = 0;
+    while (at < l->written.size && !problem) {
+        const char *const lines = l->written.data + at;
+        const uint64_t now = tr_nanoseconds();
+        const bool takes = takes_bytes(l->file, now < end ? (int)((end - now) / 1000000) : 0);
+        const ssize_t n = takes ? write(l->file, lines, first_lines(lines, l->written.size - at)) : 0;
         if (n > 0)
             at += (size_t)n;
         else if (n == 0 || errno != EINTR)
-            l->problem = n == 0 ? EIO : errno;
+            problem = !takes ? ETIMEDOUT : n == 0 ? EIO : errno;
+    }
+    if (problem) {
+        l->problem = problem;
+        l->dropped += count_lines(l->written.data + at, l->written.size - at);
     }
     tr_buffer_clear(&l->written);
+}
+
+/* Warns of lost lines, unless the warning itself would have to wait: it may go where the lines go. */
+static void report_lost(access_log *l)
+{
+    l->lost += l->dropped;
+    l->dropped = 0;
+    if (!l->lost || !takes_bytes(STDERR_FILENO, 0))
+        return;
+    cli_warn(l->server->settings, "--access-log: lines are lost (%" PRIu64 "): %s", l->lost,
+             l->problem == ETIMEDOUT ? "nobody reads them"
+             : l->problem            ? strerror(l->problem)
+                                     : "too many at once");
+    l->lost = 0;
+    l->problem = 0;
 }
 
 static void start_writing(void *argument);
@@ -89,9 +141,7 @@ static void on_written(void *argument)
 {
     access_log *const l = argument;
     l->writing = false;
-    if (l->problem || l->lost)
-        cli_warn(l->server->settings, "--access-log: lines are lost: %s", l->problem ? strerror(l->problem) : "too many");
-    l->lost = 0;
+    report_lost(l);
     if (l->next >= 0) {
         close_file(l);
         l->file = l->next;
@@ -176,6 +226,7 @@ void access_log_close(access_log *l)
     write_lines(l); /* if it was not run */
     hand_over_lines(l);
     write_lines(l);
+    report_lost(l);
     close_file(l);
     tr_buffer_free(&l->lines);
     tr_buffer_free(&l->written);

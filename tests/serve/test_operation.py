@@ -1,5 +1,6 @@
 """How the server is run: by a service manager, with few rights, and with limits for its clients."""
 import contextlib
+import fcntl
 import importlib.util
 import os
 import pathlib
@@ -234,6 +235,22 @@ class Confined(ServeTest):
         server.get("/health")
         server.process.send_signal(support.END)
         self.assertRegex(server.process.communicate()[0], b"^[^ ]+Z - GET /health 200 15 [0-9.]+\n$")
+
+    def test_access_log_that_nobody_reads(self):
+        server = Server("--access-log", "-")
+        fcntl.fcntl(server.process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        c = server.connect()
+        for _ in range(300):
+            self.assertEqual(server.ask("GET", "/health", connection=c).status, 200)
+        c.close()
+        server.signal(support.END)
+        try:
+            self.assertEqual(server.process.wait(support.START), 0)
+        finally:
+            server.process.kill()
+            lines, said = server.process.communicate()
+        self.assertIn(b"nobody reads them", said)
+        self.assertRegex(lines, rb"^([^ \n]+Z 127\.0\.0\.1 GET /health 200 15 [0-9.]+\n)+$")  # none is cut
 
     def test_glossaries_are_read_aside(self):
         folder = self.folder()
