@@ -39,7 +39,7 @@ static void answer_kept(request *r, const char *type, const char *data, size_t s
         answer_bytes(r, 200, type, data, size);
 }
 
-static const embedded_file *find_file(const char *name)
+static const embedded_file *find_page_file(const char *name)
 {
     const embedded_file *file = page_files;
     while (file->name && strcmp(file->name, name) != 0)
@@ -49,7 +49,7 @@ static const embedded_file *find_file(const char *name)
 
 static void answer_file(request *r)
 {
-    const embedded_file *const file = find_file(request_part(r));
+    const embedded_file *const file = find_page_file(request_part(r));
     if (file && strcmp(file->type, "text/html; charset=utf-8") != 0)
         answer_kept(r, file->type, file->data, file->size);
     else
@@ -158,7 +158,7 @@ static bool append_value(tr_buffer *out, const view *v, const char *name, size_t
 /* Fills {{NAME}} of the page. */
 static bool write_page(tr_buffer *out, const view *v)
 {
-    const embedded_file *const file = find_file(v->chinese ? "index.zh.html" : "index.en.html");
+    const embedded_file *const file = find_page_file(v->chinese ? "index.zh.html" : "index.en.html");
     const char *at = file->data, *open;
     bool good = true;
     while (good && (open = strstr(at, "{{"))) {
@@ -169,7 +169,7 @@ static bool write_page(tr_buffer *out, const view *v)
     return good && tr_buffer_string(out, at);
 }
 
-/* status 0: the page before anything is asked, which may be kept. */
+/* status 0: the page before anything is asked. It may be kept, unless it shows fields of the address: a text, a key. */
 static void answer_page(request *r, unsigned status, const translated *result, const char *notice)
 {
     const view v = {r, is_chinese(r), result, notice};
@@ -177,12 +177,14 @@ static void answer_page(request *r, unsigned status, const translated *result, c
     if (!write_page(&page, &v))
         tr_buffer_free(&page);
     answer_header(r, "Vary", "Accept-Language");
-    if (page.data && !status) {
+    if (page.data && !status && !json_object_size(r->fields)) {
         answer_kept(r, "text/html; charset=utf-8", page.data, page.size);
         tr_buffer_free(&page);
         return;
     }
     add_headers(r, "no-store");
+    if (!status)
+        status = 200;
     answer_memory(r, page.data ? status : 503, "text/html; charset=utf-8", page.data, page.data ? page.size : 1);
 }
 
@@ -197,8 +199,10 @@ void page_refuse(request *r, unsigned status, const char *message)
         {503, "The server is busy. Please try again.", "服务器正忙，请再试一次。"},
         {504, "The translation took too long. Please try a shorter text.", "翻译用时过长，请把文字分成几段再试。"},
     };
+    /* A name in Host is refused before there are fields. */
+    const bool key = r->fields && !keys_know(r->server->keys, r);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].status == status)
+        if (texts[i].status == status && (status != 403 || key))
             message = is_chinese(r) ? texts[i].chinese : texts[i].english;
     answer_page(r, status, NULL, message);
 }

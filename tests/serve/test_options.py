@@ -40,6 +40,9 @@ class Options(ServeTest):
         self.assertEqual([status(h) for h in ("mt.example", "mt.example:8443", "")], [200] * 3)
         answer = self.server.post("/mt/v2/translate", text="1", headers={"Host": f"evil.example:{port}"})
         self.assertEqual((answer.status, "--allowed-hosts" in answer.json["message"]), (403, True), answer)
+        for answer in (self.server.get("/mt/", {"Host": f"evil.example:{port}"}),
+                       self.server.form("/mt/", {"Host": f"evil.example:{port}"}, text="1")):
+            self.assertEqual((answer.status, b"--allowed-hosts" in answer.body), (403, True), answer)
         server = self.start("--url-prefix", "/mt", "--allowed-hosts", "a.example, b.example")
         port = server.address[1]
         self.assertEqual([status(h, server) for h in ("a.example", "B.example:1", f"b.example.:{port}", "localhost",
@@ -139,6 +142,9 @@ class Options(ServeTest):
         self.assertEqual(status({"Authorization": "DeepL-Auth-Key first"}), 200)
         self.assertEqual([status(api_key="second") for _ in range(3)], [200, 200, 429])
         self.assertEqual(server.get("/health").status, 200)
+        foreign = {"Host": f"evil.example:{server.address[1]}"}
+        self.assertIn(b"--allowed-hosts", server.form("/", foreign, text="1").body)
+        self.assertIn(b"A key is needed", server.form("/", text="1").body)
         self.assertEqual(server.get("/metrics").status, 403)
         self.assertEqual(server.get("/metrics", {"Authorization": "Bearer first"}).status, 200)
         self.assertNotIn(b"first", server.said)

@@ -104,6 +104,8 @@ class Files(ServeTest):
             self.assertEqual(self.server.get(path, {"If-None-Match": '"x"'}).status, 200)
         tags = [self.server.get("/", {"Accept-Language": language}).headers["ETag"] for language in ("zh", "en")]
         self.assertNotEqual(*tags)
+        answer = self.server.get("/", text=TEXT, api_key="secret")
+        self.assertEqual((answer.status, answer.headers["Cache-Control"], answer.headers["ETag"]), (200, "no-store", None))
         self.assertEqual(self.server.get("/", {"Accept-Language": "en", "If-None-Match": tags[0]}).status, 200)
 
     def test_all_files_are_small_and_served(self):
