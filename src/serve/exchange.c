@@ -64,11 +64,17 @@ void request_on_leave(request *r, void (*left)(void *argument), void *argument)
     r->exchange->left_argument = argument;
 }
 
+/* Its bytes count no more for those of requests without a key. */
+static void end_keyless(exchange *x)
+{
+    x->connection->http->keyless -= x->keyless ? x->charged : 0;
+    x->keyless = false;
+}
+
 static void uncharge(exchange *x)
 {
-    http *const h = x->connection->http;
-    h->charged -= x->charged;
-    h->keyless -= x->keyless ? x->charged : 0;
+    end_keyless(x);
+    x->connection->http->charged -= x->charged;
     x->charged = 0;
 }
 
@@ -313,29 +319,32 @@ static bool take_body(exchange *x, const char *data, size_t size)
     return exchange_charge(x, size) && tr_buffer_append(&x->body, data, size);
 }
 
-static void handle(exchange *x)
+static void handle_request(exchange *x)
 {
     request *const r = &x->request;
     if (fields_end(x) && keys_allow(r->server->keys, r)) {
-        x->connection->http->keyless -= x->keyless ? x->charged : 0;
-        x->keyless = false;
+        end_keyless(x);
         r->route->handle(r);
     }
 }
 
-static void parse(void *argument)
+static void parse_body(void *argument)
 {
-    fields_parse(argument);
+    exchange *const x = argument;
+    fields_parse(x);
+    x->parsed = true;
 }
 
-static void parsed(void *argument)
+static void on_body_parsed(void *argument)
 {
     exchange *const x = argument;
     x->parsing = false;
     if (x->left_early)
         exchange_cut(x);
+    else if (x->parsed)
+        handle_request(x);
     else
-        handle(x);
+        answer_error(&x->request, 503, "the server is being stopped");
 }
 
 /* The body is complete. */
@@ -346,10 +355,10 @@ static void begin_handling(exchange *x)
         answer_too_large(x, largest_body(x) + x->dropped);
     if (x->dropped || !fields_may_parse(x))
         return;
-    x->parsing = x->body.size > SMALL && loop_work(x->request.server->loop, parse, parsed, x);
+    x->parsing = x->body.size > SMALL && loop_work(x->request.server->loop, parse_body, on_body_parsed, x);
     if (!x->parsing) {
         fields_parse(x);
-        handle(x);
+        handle_request(x);
     }
 }
 
