@@ -225,7 +225,7 @@ static void read_entries(void *argument)
     of->error.status = status;
 }
 
-/* Takes the glossary's dictionaries that the entries are added to. False: it has none of others than before. */
+/* Holds the dictionaries of the glossary that the entries are added to. False: they are those that are held already. */
 static bool take_before(reading *of)
 {
     const glossary *const to =
@@ -404,7 +404,7 @@ void deepl_multilingual_get(request *r)
         answer_json(r, 200, pack_v3(found));
 }
 
-static void change(request *r, dictionary *const *made, size_t count)
+static void change_glossary(request *r, dictionary *const *made, size_t count)
 {
     glossary *const found = find_glossary(r, false);
     tr_error error;
@@ -420,7 +420,7 @@ void deepl_multilingual_patch(request *r)
 {
     const char *name;
     if (find_glossary(r, false) && read_name(r, false, &name))
-        read_dictionaries(r, gather_dictionaries(r), true, change);
+        read_dictionaries(r, gather_dictionaries(r), true, change_glossary);
 }
 
 /* The dictionary that source_lang and target_lang name. NULL: it has been answered. */
@@ -445,7 +445,7 @@ void deepl_multilingual_entries(request *r)
                               d->target, "entries", d->tsv.data, d->tsv.size, "entries_format", "tsv"));
 }
 
-static void put(request *r, dictionary *const *made, size_t count)
+static void put_dictionary(request *r, dictionary *const *made, size_t count)
 {
     glossary *const found = find_glossary(r, false);
     tr_error error;
@@ -460,7 +460,7 @@ static void put(request *r, dictionary *const *made, size_t count)
 void deepl_dictionary_put(request *r)
 {
     if (find_glossary(r, false))
-        read_dictionaries(r, json_pack("[O]", r->fields), false, put);
+        read_dictionaries(r, json_pack("[O]", r->fields), false, put_dictionary);
 }
 
 void deepl_dictionary_delete(request *r)

@@ -209,7 +209,7 @@ static void call_waiters(file *f)
     file_settle(f);
 }
 
-/* Enough of it. */
+/* The request's patience is over: it is called back with the file as it is now. */
 static void wait_no_more(void *argument)
 {
     const file_waiter w = *(file_waiter *)argument;

@@ -52,7 +52,7 @@ static void free_files(named_list *list)
     *list = (named_list){0};
 }
 
-static const named *find_file(const named_list *list, const char *name)
+static const named *find_named(const named_list *list, const char *name)
 {
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->items[i].name, name) == 0)
@@ -70,7 +70,7 @@ static tr_status open_file(named_list *list, const char *folder, const char *fil
     item->name = strndup(file, strlen(file) - 4);
     if (!item->name)
         return tr_fail_memory(error, path);
-    if (find_file(list, item->name))
+    if (find_named(list, item->name))
         status = tr_fail(error, TR_ERROR_ARGUMENT, "%s: another glossary has this name", path);
     else
         status = dictionary_open(path, &item->dictionary, error);
@@ -206,7 +206,7 @@ dictionary *glossary_dictionary(const glossary *of, const char *source, const ch
 dictionary *glossaries_take(const request *r, const char *id, const char *source, const char *target)
 {
     const glossaries *const g = r->server->glossaries;
-    const named *const file = find_file(&g->files, id);
+    const named *const file = find_named(&g->files, id);
     const glossary *const clients = file ? NULL : glossaries_get(g, r->key, id);
     dictionary *const found = file ? file->dictionary : clients ? glossary_dictionary(clients, source, target) : NULL;
     return found ? dictionary_hold(found) : NULL;

@@ -30,7 +30,7 @@ static bool limit_time(int s, uint64_t deadline)
 }
 
 /* Sends the request and receives the first `wanted` bytes of the answer; fewer: the server closed the connection. */
-static ssize_t exchange(int s, const char *path, char *answer, size_t wanted, uint64_t deadline)
+static ssize_t fetch_answer(int s, const char *path, char *answer, size_t wanted, uint64_t deadline)
 {
     char request[512];
     const int size =
@@ -50,13 +50,13 @@ static ssize_t exchange(int s, const char *path, char *answer, size_t wanted, ui
 }
 
 /* NULL: the server at this address lives. Else why not. */
-static const char *ask(const struct sockaddr *address, socklen_t size, const char *path, uint64_t deadline)
+static const char *ask_server(const struct sockaddr *address, socklen_t size, const char *path, uint64_t deadline)
 {
     char answer[sizeof lives - 1];
     ssize_t received = -1;
     const int s = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (s >= 0 && limit_time(s, deadline) && connect(s, address, size) == 0)
-        received = exchange(s, path, answer, sizeof answer, deadline);
+        received = fetch_answer(s, path, answer, sizeof answer, deadline);
     const int problem = errno;
     if (s >= 0)
         close(s);
@@ -73,7 +73,7 @@ static const char *ask_unix(const char *name, const char *path, uint64_t deadlin
     if (strlen(name) >= sizeof address.sun_path)
         return "is too long for a socket";
     memcpy(address.sun_path, name, strlen(name) + 1);
-    return ask((struct sockaddr *)&address, sizeof address, path, deadline);
+    return ask_server((struct sockaddr *)&address, sizeof address, path, deadline);
 }
 
 /* 0.0.0.0 and ::, at which a server listens, lead to this machine. */
@@ -86,7 +86,7 @@ static const char *ask_internet(const char *host, const char *port, const char *
         return gai_strerror(problem);
     const char *why = "";
     for (const struct addrinfo *a = found; a && why; a = a->ai_next)
-        why = ask(a->ai_addr, a->ai_addrlen, path, deadline);
+        why = ask_server(a->ai_addr, a->ai_addrlen, path, deadline);
     freeaddrinfo(found);
     return why;
 }

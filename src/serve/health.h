@@ -5,7 +5,8 @@
 #include "cli/cli.h"
 
 /* Asks /health of the server that was started with these settings, in this network and file system. Returns CLI_DONE if it
- * lives, else prints a message and returns CLI_FAILED. Takes a few seconds at most. */
+ * lives, else prints a message and returns CLI_FAILED. Takes a few seconds at most, besides what the system takes to resolve
+ * a --host that is a name. */
 int serve_health(const cli_settings *settings);
 
 #endif

@@ -9,7 +9,7 @@
 enum { NAME = 256, HTTP_PORT = 80 };
 
 /* Splits NAME[:PORT]; a dot at the name's end says nothing. False: it is longer than any name. */
-static bool split(const char *host, char name[NAME], unsigned *port)
+static bool split_host(const char *host, char name[NAME], unsigned *port)
 {
     const char *const colon = strchr(host, ':');
     size_t size = colon ? (size_t)(colon - host) : strlen(host);
@@ -54,7 +54,7 @@ bool host_is_allowed(const char *host, const char *names, const unsigned *own_po
     unsigned port;
     if (!host || !*host || *host == '[') /* an address of IPv6 */
         return true;
-    if (!split(host, name, &port))
+    if (!split_host(host, name, &port))
         return false;
     if (is_own_name(name))
         return true;

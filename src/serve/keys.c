@@ -239,7 +239,7 @@ bool keys_required(const keys *k)
 
 /* ---------------------------------------------------------------------------------------------------------------- limits */
 
-/* What is no address, such as "unix", is zero. */
+/* What is no address, as the "" of a Unix socket, is zero. */
 static identity address_of(const request *r)
 {
     const char *text = request_address(r);
