@@ -274,20 +274,24 @@ static void on_translated(request *r, const translated *results, size_t count)
     answer_end(r);
 }
 
-static void start(request *r, const source_text *texts, size_t count)
+/* Reads what the fields say, but the glossary and the library's options. False: it is wrong, which has been answered. */
+static bool read_fields(request *r, size_t count, translation_options *o)
 {
-    const char *const source = request_text(r, "source"), *const target = request_text(r, "target");
-    const char *const format = request_text(r, "format"), *const id = request_text(r, "glossary");
-    const char *const priority = request_text(r, "priority");
-    const char *prefix;
+    const char *const format = request_text(r, "format"), *const priority = request_text(r, "priority");
     const bool stream = request_flag(r, "stream"), html = format && strcmp(format, "html") == 0;
     bool valid, known;
     const int64_t deadline = request_number(r, "deadline_ms", 0, &valid);
     const int64_t alternatives = request_number(r, "alternatives", 0, &known);
-    dictionary *terms;
-    if (!request_option(r, "prefix", &prefix) || !glossaries_read_terms(r, &terms))
-        return;
-    if (!target)
+    *o = (translation_options){.source = request_text(r, "source"),
+                               .target = request_text(r, "target"),
+                               .html = html,
+                               .alternatives = (int)alternatives,
+                               .bulk = priority && strcmp(priority, "low") == 0,
+                               .deadline = (int)deadline,
+                               .on_token = stream ? on_token : NULL};
+    if (!request_option(r, "prefix", &o->prefix))
+        return false;
+    if (!o->target)
         answer_error(r, 400, "target: is missing");
     else if (!valid || deadline < 0 || deadline > 3600000)
         answer_error(r, 400, "deadline_ms: must be a whole number from 0 to 3600000");
@@ -295,50 +299,54 @@ static void start(request *r, const source_text *texts, size_t count)
         answer_error(r, 400, "alternatives: must be a whole number");
     else if (format && !html && strcmp(format, "text") != 0)
         answer_error(r, 400, "format: must be text or html");
-    else if (priority && strcmp(priority, "normal") != 0 && strcmp(priority, "low") != 0)
+    else if (priority && !o->bulk && strcmp(priority, "normal") != 0)
         answer_error(r, 400, "priority: must be normal or low");
     else if (stream && (count != 1 || html || alternatives))
         answer_error(r, 400, "stream: needs one text, without format html and alternatives");
-    else if (prefix && (count != 1 || html))
+    else if (o->prefix && (count != 1 || html))
         answer_error(r, 400, "prefix: needs one text, without format html");
     else if (alternatives && request_number(r, "n_best", 1, NULL) > 1)
         answer_error(r, 400, "alternatives: not together with n_best");
-    else if (json_object_get(r->fields, "glossary") && !id && !json_is_null(json_object_get(r->fields, "glossary")))
-        answer_error(r, 400, "glossary: must be a text");
-    else if (id && terms)
+    else
+        return true;
+    return false;
+}
+
+/* Takes the glossary that the fields name, or their terms. False: it is wrong, which has been answered. */
+static bool take_glossary(request *r, translation_options *o)
+{
+    const char *id;
+    dictionary *terms;
+    if (!request_option(r, "glossary", &id) || !glossaries_read_terms(r, &terms))
+        return false;
+    if (id && terms)
         answer_error(r, 400, "glossary: not together with terms");
-    else if (id && !source)
+    else if (id && !o->source)
         answer_error(r, 400, "glossary: needs a source language");
-    else if (id && !(terms = glossaries_take(r, id, source, target)))
+    else if (id && !(terms = glossaries_take(r, id, o->source, o->target)))
         answer_error(r, 404, "glossary: there is no %.60s for these languages", id);
     else {
-        tr_options *const more = read_options(r);
-        if (more)
-            translate_texts(r, texts, count,
-                            &(translation_options){.source = source,
-                                                   .target = target,
-                                                   .html = html,
-                                                   .alternatives = (int)alternatives,
-                                                   .glossary = terms,
-                                                   .prefix = prefix,
-                                                   .bulk = priority && strcmp(priority, "low") == 0,
-                                                   .deadline = (int)deadline,
-                                                   .more = more,
-                                                   .on_token = stream ? on_token : NULL},
-                            on_translated);
+        o->glossary = terms;
+        return true;
     }
     dictionary_release(terms);
+    return false;
 }
 
 static void translate(request *r)
 {
     source_text *texts;
     size_t count;
+    translation_options o;
     if (!request_texts(r, "text", &texts, &count, NULL)) {
         answer_error(r, 400, "text: must be a text or a list of texts");
         return;
     }
-    start(r, texts, count);
+    if (read_fields(r, count, &o) && take_glossary(r, &o)) {
+        if ((o.more = read_options(r)))
+            translate_texts(r, texts, count, &o, on_translated);
+        dictionary_release(o.glossary);
+    }
     free(texts);
 }
 
