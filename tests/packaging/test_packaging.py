@@ -60,6 +60,7 @@ class Dockerfile(unittest.TestCase):
         version = re.search(r"version: '([\d.]+)'", (ROOT / "meson.build").read_text(encoding="utf-8"))[1]
         self.assertIn(f'image.version="{version}"', self.image.last("LABEL"))
         self.assertIn(f"image: translate:{version}\n", (ROOT / "packaging/kubernetes/translate.yaml").read_text("utf-8"))
+        self.assertIn(f"docker build -t translate -t translate:{version} ", (ROOT / "docs/packaging.md").read_text("utf-8"))
 
     def test_it_runs_without_rights(self):
         self.assertEqual(self.image.base, "scratch")
@@ -126,6 +127,8 @@ class Manifests(unittest.TestCase):
             for key in where:
                 chosen = chosen[key]
             self.assertEqual(chosen, labels, kind)
+        if parts["HorizontalPodAutoscaler"]["spec"]["maxReplicas"] > 1:  # a document is in the memory of one pod
+            self.assertEqual(parts["Service"]["spec"]["sessionAffinity"], "ClientIP")
         self.assertEqual(parts["NetworkPolicy"]["spec"]["policyTypes"], ["Ingress", "Egress"])
         self.assertNotIn("egress", parts["NetworkPolicy"]["spec"])
 
