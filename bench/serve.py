@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """Measures `translate serve`, alone and beside LibreTranslate: bench/serve.py own|peer|idle|soak|stalls TSV... [--rounds N].
 
-    own   the server on core 0, the client on core 1: sentences per second with 64 clients, beside the command with the same
-          lines on the same core; latency of one client, beside the library's; latency at half load; requests in flight
-    peer  beside LibreTranslate (--python: a Python that has it; --package: the default model as an Argos package): sentences
-          per second with 64 clients at its beam 4 and at beam 1, memory after 1,000 sentences, time to the first answer
-    idle  memory with 10,000 connections that wait
-    soak  memory after each 10,000 of 100,000 requests: texts, HTML, streams, errors, and clients that leave
+    own     the server on core 0, the client on core 1: sentences per second with 64 clients, beside the command with the
+            same lines on the same core; latency of one client, beside the library's; latency at half load; requests in
+            flight
+    peer    beside LibreTranslate (--python: a Python that has it; --package: the default model as an Argos package):
+            sentences per second with 64 clients at its beam 4 and at beam 1, memory after 1,000 sentences, time to the
+            first answer
+    idle    memory with 10,000 connections that wait
+    soak    memory after each 10,000 of 100,000 requests: texts, HTML, streams, errors, and clients that leave
     stalls  how long other clients wait while one sends a large body
 
 TSV: files of a source, a TAB and a reference; their different sources are the texts, one a request. Caches are off.
 What LibreTranslate would download, its index of models and its sentence splitter, it does without; the latter is replaced
-by one that returns the text. Runs alternate. Stop
-everything else before you measure.
+by one that returns the text. Runs alternate. Stop everything else before you measure.
 """
 import argparse
 import asyncio
