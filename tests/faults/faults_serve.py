@@ -101,7 +101,8 @@ class Run:
             if status not in allowed and not (status == 400 and b"was it built?" in body and kind.startswith("file")):
                 self.fail(f"{request[0]} {request[1]}: {status} {body[:200]!r}")
         process.send_signal(signal.SIGHUP)
-        time.sleep(0.05)
+        if not self.read_again.wait(SECONDS):
+            self.fail("it does not read again")
         if not any([self.translates() for _ in range(3)]) and USED[kind][1] != "on" and process.poll() is None:
             self.fail("it translates no more")
 
@@ -112,6 +113,7 @@ class Run:
              self.folder / "terms", "--access-log", self.folder / "logs" / "access", "-T", "1", "--grace", "5"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
         said, started = [], threading.Event()
+        self.read_again = threading.Event()
 
         def read():
             for line in process.stderr:
@@ -119,6 +121,8 @@ class Run:
                 if b": serving at " in line:
                     self.port = int(line.rsplit(b":", 1)[1])
                     started.set()
+                if b": read again: " in line:
+                    self.read_again.set()
             started.set()
 
         reader = threading.Thread(target=read)
