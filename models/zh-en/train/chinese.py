@@ -12,12 +12,14 @@ HAN = "\u3400-\u9fff"
 CLOSING, OPENING = "”’》」』】〉〕）", "“‘《「『【〈〔（"
 CHINESE = f"[{HAN}。、，；：！？…—{CLOSING}{OPENING}]"
 
-# A mark, what stands before it and what after it, without the space between.
 CODE = re.compile(r'(\w\([ -~]*?\)|"[ -~]*?")', re.ASCII)  # stays
 MARK = re.compile(rf"(?<={CHINESE}) *[,;:!?](?![A-Za-z0-9]*://)|(?<![,;:!?])[,;:!?] *(?={CHINESE})")
-# In a Chinese sentence: "A, B和C"
-BETWEEN_LATIN = re.compile(r"(?<=[A-Za-z\d%\])>⟧])(?:[,;!?](?= |$)|,(?=[A-Za-z])|:$)|(?<=[A-Za-z%]),(?=\d)|(?<=\d),(?=\d)(?!\d{3}(?!\d))")
-ENCLOSED = re.compile(rf"(?<={CHINESE}) *\(([^()]*)\)|\(([^()]*[{HAN}][^()]*)\)|(?<![A-Za-z0-9_])\(([^()]*)\)(?={CHINESE})")
+BETWEEN_LATIN = re.compile(  # in a Chinese sentence: "A, B和C"; "5.2%,CPI"; "500460,11分钟", but 1,200
+    r"(?<=[A-Za-z\d%\])>⟧])(?:[,;!?](?= |$)|,(?=[A-Za-z])|:$)|(?<=[A-Za-z%]),(?=\d)|(?<=\d),(?=\d)(?!\d{3}(?!\d))"
+)
+ENCLOSED = re.compile(
+    rf"(?<={CHINESE}) *\(([^()]*)\)|\(([^()]*[{HAN}][^()]*)\)|(?<![A-Za-z0-9_])\(([^()]*)\)(?={CHINESE})"
+)
 ELLIPSIS = re.compile(rf"(?<={CHINESE}) *\.{{3,6}}|\.{{3,6}} *(?={CHINESE})")
 QUOTED = re.compile(rf'"([^"]*[{HAN}][^"]*)"')
 SPACE_AFTER = re.compile("(?<=[，；：！？（）。、…”》」』]) +")
