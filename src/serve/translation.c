@@ -618,12 +618,20 @@ static bool is_foreign(const item *it)
            json_array_size(models_sources_of(j->request->server->models, j->target)) > 0;
 }
 
+/* A short text may be taken for one in the target language, which must be one that a model knows. */
+static bool is_known(const models *m, const char *code)
+{
+    return models_sources_of(m, code) || models_targets_of(m, code);
+}
+
 static void begin_item(item *it)
 {
     tr_error error;
     job *const j = it->job;
     tr_status status = find_source(it, &error);
-    if (status == TR_OK && language_same(it->source, j->target)) {
+    if (status == TR_OK && !is_known(j->request->server->models, j->target))
+        status = tr_fail(&error, TR_ERROR_ARGUMENT, "%s: no model has it", j->target);
+    else if (status == TR_OK && language_same(it->source, j->target)) {
         pass_through(it);
         return;
     }

@@ -74,7 +74,8 @@ class Translate(ServeTest):
                 ({}, "q"), ({"q": 5}, "q"), ({"q": ["a", None]}, "q"), ({"q": None}, "q"), ({"q": {}}, "q"),
                 ({"q": TEXT, "source": None}, "source"), ({"q": TEXT, "target": None}, "target"),
                 ({"q": TEXT, "source": 1}, "source"), ({"q": TEXT, "target": []}, "target"),
-                ({"q": TEXT, "target": "xx"}, "xx"), ({"q": TEXT, "source": "fr"}, "fr"),
+                ({"q": TEXT, "target": "xx"}, "xx"), ({"q": "hello", "source": "auto", "target": "fr"}, "fr"),
+                ({"q": TEXT, "source": "fr"}, "fr"),
                 ({"q": TEXT, "target": "nonsense"}, "nonsense"), ({"q": TEXT, "source": ""}, ""),
                 ({"q": TEXT, "format": "pdf"}, "pdf"), ({"q": TEXT, "alternatives": "many"}, "alternatives"),
                 ({"q": TEXT, "alternatives": -1}, "alternatives"), ({"q": TEXT, "alternatives": 10**9}, "alternatives")):
