@@ -97,15 +97,6 @@ class Access(PageTest):
                        and w.strip() not in ("English", "zh-en.gguf")]
             self.assertEqual(english, [], tab)
 
-    def test_messages_are_complete(self):
-        self.open()
-        messages = self.page.evaluate("import('./page/messages.js').then((m) => m.default)")
-        for key, both in messages.items():
-            self.assertEqual(len(both), 2, key)
-            self.assertTrue(all(both), key)
-            self.assertEqual(*(sorted(re.findall(r"\{\w+\}", text)) for text in both), key)
-            self.assertNotRegex(both[0], "[一-鿿]", key)
-
     def test_theme_is_kept(self):
         self.open(color_scheme="light")
         light = self.page.evaluate(PAPER)

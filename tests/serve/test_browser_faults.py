@@ -246,6 +246,16 @@ class Key(PageTest):
         other.goto(self.page.url)
         expect(other.locator("#key")).to_be_visible()  # no longer
 
+    def test_documents_ask_for_the_key(self):
+        self.use("wrong")
+        expect(self.page.locator("#notice")).to_be_visible()  # the line at the foot has asked
+        self.page.click("#notice-close")
+        self.page.click("#tab-documents")
+        self.page.set_input_files("#documents-file", {"name": "a.txt", "mimeType": "text/plain", "buffer": WEATHER.encode()})
+        expect(self.page.locator("#documents-list li")).to_have_attribute("data-state", "failed")
+        expect(self.page.locator("#key")).to_be_focused()
+        expect(self.page.locator("#notice")).to_contain_text("not valid")
+
     def test_key_is_remembered_if_one_wants(self):
         self.page.check("#key-remember")
         self.use(self.KEY)
@@ -320,13 +330,16 @@ class Hostile(PageTest):
         """The page's policy stops what would get into it all the same."""
         self.open()
         self.expect_complaints("Content Security Policy")
-        self.page.evaluate("""{
+        self.page.evaluate("""(async () => {
+          let left = 3;
+          const stopped = new Promise((done) => document.addEventListener('securitypolicyviolation', (event) => {
+            if (event.effectiveDirective.startsWith('script-src') && !--left) done(); }));
           const script = document.createElement('script'); script.textContent = "document.title = 'attacked'";
           document.body.append(script);
           document.body.insertAdjacentHTML('beforeend', '<img src="data:," onerror="document.title = `attacked`">');
           document.body.insertAdjacentHTML('beforeend', '<a id=link href="javascript:document.title = `attacked`">go</a>');
-          document.getElementById('link').click(); }""")
-        self.page.wait_for_timeout(100)
+          document.getElementById('link').click();
+          await stopped; })()""")
         self.assertNotIn("attacked", self.page.title())
         self.assertIsNone(self.page.evaluate("fetch('http://127.0.0.1:9/').then(() => 1, () => null)"))
 

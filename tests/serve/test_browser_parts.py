@@ -109,6 +109,14 @@ class Documents(PageTest):
         line = self.upload(self.text_file("a.txt", "今天天气很好。"), state="busy")
         expect(line).to_have_attribute("data-state", "done")
 
+    def test_download_without_the_server(self):
+        self.open()
+        self.expect_complaints("ERR_FAILED")
+        line = self.upload(self.text_file("a.txt", "今天天气很好。"))
+        self.page.route("**/result", lambda route: route.abort())
+        line.locator("button.primary").click()
+        expect(self.page.locator("#notice")).to_have_text(re.compile("does not answer"))
+
     def test_hostile_names(self):
         self.open()
         for text in HOSTILE:
@@ -158,6 +166,17 @@ class Glossary(PageTest):
         self.page.click("#tab-glossary")
         self.page.select_option("#glossary-use", "off")
         self.translates("我们下周去北京", "next week")
+
+    def test_browser_that_stores_nothing(self):
+        self.open()
+        self.page.add_init_script(
+            "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('', 'SecurityError'); } })")
+        self.page.reload()
+        self.page.select_option("#source-language", "zh-Hans")
+        self.term(0, "北京", "Peking")
+        self.translates("我们下周去北京", "Peking")
+        self.page.click("#tab-glossary")
+        expect(self.field(0, 1)).to_have_value("Peking")
 
     def test_with_the_keyboard(self):
         self.open()
@@ -231,6 +250,13 @@ class Glossary(PageTest):
                 line.locator("button.primary").click()
             self.assertIn(result, d.value.path().read_text())
             self.page.uncheck("#documents-glossary")
+        self.page.check("#documents-glossary")
+        self.page.select_option("#documents-source", "auto")  # a document may be of any language
+        expect(self.page.locator("#documents-glossary")).to_be_disabled()
+        self.page.set_input_files("#documents-file", Documents.text_file("c.txt", "我们下周去北京。"))
+        with self.page.expect_download() as d:
+            self.page.locator("#documents-list li").nth(2).locator("button.primary").click()
+        self.assertIn("Beijing", d.value.path().read_text())
 
     def test_hostile_terms(self):
         self.open()

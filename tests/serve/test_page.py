@@ -137,6 +137,21 @@ class Files(ServeTest):
             names.remove(name)
         self.assertEqual(names, [])
 
+    def test_messages_are_used(self):
+        """None is missing, and none that nobody asks for."""
+        names = {*re.findall(r'^  "([^"]+)": \[', (FOLDER / "messages.js").read_text(encoding="utf-8"), re.M)}
+        code = "\n".join(f.read_text(encoding="utf-8") for f in FOLDER.glob("*.js") if f.name != "messages.js")
+        asked = {*re.findall(r'data-t(?:-[a-z-]+)?="([^"]+)"', (FOLDER / "index.html").read_text(encoding="utf-8")),
+                 *re.findall(r'\bapp\.t\("([^"]+)"', code)}
+        self.assertEqual(asked - names, set())
+        words = {*re.findall(r'"([^"\n]*)"', code)}
+        asked |= {w for w in words if "." in w}  # given to a function that asks
+        asked |= {w for call in re.findall(r"\bapp\.t\(([^)]*)", code) for w in re.findall(r'"([^"]+)"', call)}
+        for template in re.findall(r"`([\w.]+\$\{[^`]*)`", code):  # the rest of the name is a word of the code, too
+            pattern = "([a-z_.]*)".join(re.escape(part) for part in re.split(r"\$\{[^}]*\}", template))
+            asked |= {n for n in names if (found := re.fullmatch(pattern, n)) and {*found.groups()} <= words}
+        self.assertEqual(names - asked, set())
+
 
 class Form(ServeTest):
     def ask(self, headers=None, **fields):
