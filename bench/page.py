@@ -21,7 +21,8 @@ import browser
 import support
 
 READY = """new Promise((done) => { const look = () => {
-  const [page] = performance.getEntriesByType('navigation'), [paint] = performance.getEntriesByName('first-contentful-paint');
+  const [page] = performance.getEntriesByType('navigation');
+  const [paint] = performance.getEntriesByName('first-contentful-paint');
   if (!paint || !page.domContentLoadedEventEnd) requestAnimationFrame(look);
   else done(Math.max(paint.startTime, page.domContentLoadedEventEnd) - page.responseStart); }; look(); })"""
 WATCH = """{ const result = document.getElementById('result');

@@ -7,8 +7,8 @@ const path = require('path');
 
 const worker = path.join(path.dirname(require.resolve('@browsermt/bergamot-translator/package.json')), 'worker');
 const [directory, ...flags] = process.argv.slice(2);
-const kernels = ['prepare_a', 'prepare_b', 'prepare_b_from_transposed', 'prepare_b_from_quantized_transposed', 'prepare_bias',
-  'multiply_and_add_bias', 'select_columns_of_b'].map(name => 'int8_' + name);
+const kernels = ['prepare_a', 'prepare_b', 'prepare_b_from_transposed', 'prepare_b_from_quantized_transposed',
+  'prepare_bias', 'multiply_and_add_bias', 'select_columns_of_b'].map(name => 'int8_' + name);
 
 // int8_prepare_a is int8PrepareAFallback in the module itself.
 function fallback(name) {
@@ -30,8 +30,9 @@ function aligned(name, to) {
 function run() {
   const file = find(/^model\..*intgemm/);
   const config = ['beam-size: 1', 'normalize: 1.0', 'word-penalty: 0', 'max-length-break: 256', 'mini-batch-words: 1024',
-    'workspace: 128', 'max-length-factor: 2.0', 'skip-cost: true', 'cpu-threads: 0', 'quiet: true', 'quiet-translation: true',
-    'alignment: soft', 'gemm-precision: ' + (/alphas/.test(file) ? 'int8shiftAlphaAll' : 'int8shiftAll')].join('\n');
+    'workspace: 128', 'max-length-factor: 2.0', 'skip-cost: true', 'cpu-threads: 0', 'quiet: true',
+    'quiet-translation: true', 'alignment: soft',
+    'gemm-precision: ' + (/alphas/.test(file) ? 'int8shiftAlphaAll' : 'int8shiftAll')].join('\n');
   const vocabularies = new Module.AlignedMemoryList();
   for (const pattern of [/^vocab\./, /^srcvocab\./, /^trgvocab\./]) {
     if (find(pattern)) vocabularies.push_back(aligned(find(pattern), 64));

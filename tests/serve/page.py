@@ -109,5 +109,6 @@ class PageTest(browser.BrowserTest, support.ServeTest):
     def unharmed(self):
         """Nothing of a hostile text became part of the page."""
         self.assertEqual(self.page.evaluate(
-            "[document.title.includes('attacked'), document.querySelectorAll('#attacked, body svg[onload], img[onerror]').length]"),
+            "[document.title.includes('attacked'),"
+            " document.querySelectorAll('#attacked, body svg[onload], img[onerror]').length]"),
             [False, 0])

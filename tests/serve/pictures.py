@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Pictures of the page for README.md and docs: pictures.py TOOL FOLDER writes page.png (wide, light, with other translations)
-and phone.png (Chinese, dark). It needs tools/browser.sh, and Pillow: build/browser/bin/pip install pillow."""
+"""Pictures of the page for README.md and docs: pictures.py TOOL FOLDER writes page.png (wide, light, with other
+translations) and phone.png (Chinese, dark). It needs tools/browser.sh, and Pillow: build/browser/bin/pip install pillow."""
 import io
 import pathlib
 import sys
@@ -43,8 +43,8 @@ def main():
     expect(page.locator("#alternatives ul.old")).to_have_count(0)
     expect(page.locator("#alternatives ul button").first).to_be_visible()
     save(page, folder / "page.png")
-    save(open_page(server, PHONE, locale="zh-CN", viewport={"width": 390, "height": 760}, color_scheme="dark", is_mobile=True,
-                   has_touch=True), folder / "phone.png")
+    save(open_page(server, PHONE, locale="zh-CN", viewport={"width": 390, "height": 760}, color_scheme="dark",
+                   is_mobile=True, has_touch=True), folder / "phone.png")
     server.end()
 
 

@@ -171,16 +171,16 @@ class Drafts(PageTest):
 
     def test_next_text_before_the_first_words_are_drawn(self):
         self.page.evaluate("""{
-          window.frames_waiting = new Map();
-          window.requestAnimationFrame = (draw) => { frames_waiting.set(frames_waiting.size + 1, draw); return frames_waiting.size; };
-          window.cancelAnimationFrame = (frame) => frames_waiting.delete(frame); }""")
+          window.waiting = new Map();
+          window.requestAnimationFrame = (draw) => { waiting.set(waiting.size + 1, draw); return waiting.size; };
+          window.cancelAnimationFrame = (frame) => waiting.delete(frame); }""")
         self.page.fill("#source", "再见")
         self.push(events("Good").split("event: done")[0])
-        self.wait_for("frames_waiting.size")
+        self.wait_for("waiting.size")
         self.page.evaluate("window.push = null")
         self.page.fill("#source", "再见。")
         self.wait_for("window.push")
-        self.page.evaluate("for (const draw of frames_waiting.values()) draw()")
+        self.page.evaluate("for (const draw of waiting.values()) draw()")
         self.shows(NICE)
 
 
@@ -322,7 +322,8 @@ class Hostile(PageTest):
     def test_what_the_address_holds(self):
         from urllib.parse import quote
         for text in HOSTILE:
-            self.open(path=f"/?text={quote(text)}&source={quote(text)}&target={quote(text)}&api_key={quote(text)}#{quote(text)}")
+            self.open(path="/?" + "&".join(f"{name}={quote(text)}" for name in ("text", "source", "target", "api_key"))
+                      + "#" + quote(text))
             expect(self.page.locator("#source")).to_have_value(text)
             self.unharmed()
 

@@ -227,7 +227,8 @@ class Glossary(PageTest):
         self.page.on("dialog", lambda dialog: dialog.accept())
         self.page.click("#glossary-empty")
         expect(self.page.locator("#glossary-count")).to_have_text("0 terms")
-        self.page.set_input_files("#glossary-file", {"name": "a.csv", "mimeType": "", "buffer": '"北京","Pe,""k""ing"\r\n'.encode()})
+        text = '"北京","Pe,""k""ing"\r\n'
+        self.page.set_input_files("#glossary-file", {"name": "a.csv", "mimeType": "", "buffer": text.encode()})
         expect(self.field(0, 1)).to_have_value('Pe,"k"ing')
 
     def test_glossaries_of_the_server(self):

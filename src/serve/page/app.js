@@ -3,12 +3,13 @@
  *   $(ID)                        the element
  *   app.t(KEY, {NAME: VALUE})    a text of messages.js; elements with data-t, data-t-title and the like follow the language
  *   app.element(TAG, ATTRIBUTES, ...CHILDREN)
- *                                a new element; attributes that begin with "on" are handlers, false and undefined are left out
+ *                                a new element; attributes that begin with "on" are handlers; false, undefined: left out
  *   app.api(PATH, OPTIONS)       fetch of an address below the page's, with the key; `json` is a body to be sent with POST,
- *                                `send` takes the place of fetch. Errors have status (0: no answer), code and retryAfter (seconds, or undefined)
+ *                                `send` takes the place of fetch. Errors have status (0: no answer), code and retryAfter
+ *                                (seconds, or undefined)
  *   app.json(PATH, OPTIONS)      its JSON
  *   app.say(TEXT)                for screen readers
- *   app.notice(TEXT, KIND)       a message that can be closed; KIND is "error", "hint", or another one that its owner closes.
+ *   app.notice(TEXT, KIND)       a message that can be closed; KIND: "error", "hint", or another one that its owner closes.
  *                                Without a text: closes it, if it has that KIND or KIND is not given
  *   app.store.get(NAME, OTHERWISE), app.store.set(NAME, VALUE)
  *                                what this browser remembers, or else the page while it is open; undefined forgets it
@@ -147,7 +148,7 @@ export const app = {
   },
 };
 
-/* --------------------------------------------------------------------------------------------------------------- language */
+/* -------------------------------------------------------------------------------------------------------------- language */
 
 function fill(root) {
   for (const element of root.querySelectorAll("*"))
@@ -171,7 +172,7 @@ function setTheme(theme) {
   $("theme").value = theme;
 }
 
-/* -------------------------------------------------------------------------------------------------------------------- key */
+/* ------------------------------------------------------------------------------------------------------------------- key */
 
 function askForKey() {
   if ($("key").value) app.notice(app.t("key.wrong"));
@@ -208,7 +209,7 @@ function findKey() {
   };
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ start */
+/* ----------------------------------------------------------------------------------------------------------------- start */
 
 function startTabs() {
   for (const tab of tabs) tab.onclick = () => app.show(tab.id.slice("tab-".length));

@@ -58,8 +58,8 @@ async function translate(key, json, signal, draft) {
   throw Object.assign(new Error(app.t("gone")), { status: 0 }); // the connection ended before
 }
 
-/* The blocks with their translations: [{text, translation, known: not asked}]. show is called with a list of drafts as they change. The first
- * block tells the language of all. */
+/* The blocks with their translations: [{text, translation, known: not asked}]. show is called with a list of drafts as they
+ * change. The first block tells the language of all. */
 export async function ask(text, { source, target }, signal, show) {
   const blocks = blocksOf(text), drafts = blocks.map(() => ""), found = [];
   const json = { target, stream: true, sentences: true, align: true, doubtful: true, ...app.options };

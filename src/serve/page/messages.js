@@ -1,4 +1,4 @@
-/* The texts of the page: each in English and in Chinese. {NAME} is a value. This is JSON, as tools/embed.py reads it, too. */
+/* The texts of the page: each in English and in Chinese. {NAME} is a value. This is JSON: tools/embed.py reads it, too. */
 export default {
   "title": ["Translate", "翻译"],
   "tabs": ["Ways to translate", "翻译方式"],
@@ -9,7 +9,9 @@ export default {
 
   "documents.drop": ["Drop documents here", "把文档拖到这里"],
   "documents.choose": ["Choose documents", "选择文档"],
-  "documents.formats": ["Word, PowerPoint, Excel, OpenDocument, EPUB, HTML, Markdown, text, subtitles (SRT, VTT), PO, XLIFF, XML, CSV, JSON, YAML", "支持 Word、PowerPoint、Excel、OpenDocument、EPUB、HTML、Markdown、纯文本、字幕（SRT、VTT）、PO、XLIFF、XML、CSV、JSON、YAML"],
+  "documents.formats": [
+    "Word, PowerPoint, Excel, OpenDocument, EPUB, HTML, Markdown, text, SRT, VTT, PO, XLIFF, XML, CSV, JSON, YAML",
+    "支持 Word、PowerPoint、Excel、OpenDocument、EPUB、HTML、Markdown、纯文本、字幕（SRT、VTT）、PO、XLIFF、XML、CSV、JSON、YAML"],
   "documents.bilingual": ["Keep the source above its translation", "保留原文，译文放在原文下方"],
   "documents.glossary": ["Use the glossary", "使用术语表"],
   "documents.glossary.none": ["Use the glossary (it has no terms)", "使用术语表（还没有术语）"],
@@ -48,9 +50,13 @@ export default {
   "glossary.double": ["This term already exists", "这个词条已经有了"],
   "glossary.one": ["{count} term", "{count} 条术语"],
   "glossary.count": ["{count} terms", "{count} 条术语"],
-  "glossary.long": ["{size} KiB of terms are more than the 64 KiB that can be used: delete some.", "术语共 {size} KiB，超过 64 KiB 的上限，因此不会生效，请删去一些。"],
+  "glossary.long": [
+    "{size} KiB of terms are more than the 64 KiB that can be used: delete some.",
+    "术语共 {size} KiB，超过 64 KiB 的上限，因此不会生效，请删去一些。"],
   "glossary.import": ["Import", "导入"],
-  "glossary.large": ["This file is {size} KiB; at most 64 KiB of terms can be used here. The server may have larger glossaries.", "文件有 {size} KiB，太大了：这里最多使用 64 KiB 的术语，更大的术语表请放到服务器上。"],
+  "glossary.large": [
+    "This file is {size} KiB; at most 64 KiB of terms can be used here. The server may have larger glossaries.",
+    "文件有 {size} KiB，太大了：这里最多使用 64 KiB 的术语，更大的术语表请放到服务器上。"],
   "glossary.tsv": ["Export TSV", "导出 TSV"],
   "glossary.csv": ["Export CSV", "导出 CSV"],
   "glossary.empty": ["Delete all", "全部删除"],
@@ -70,9 +76,15 @@ export default {
   "attention.heads": ["mean of {count}", "{count} 个头的平均"],
   "attention.head.one": ["head {number}", "第 {number} 头"],
   "attention.map": ["Map of attention. The arrow keys go from cell to cell.", "注意力图，用方向键逐格移动"],
-  "attention.about.cross": ["A row is a token of the translation as it is made, a column one of the source: the stronger the colour, the more it was looked at.", "一行是正在生成的译文词元，一列是原文词元，颜色越醒目，关注越多。"],
-  "attention.about.encoder": ["A row is a token of the source, a column one that it looks at: the stronger the colour, the more.", "一行是原文的一个词元，一列是它所关注的词元，颜色越醒目，关注越多。"],
-  "attention.about.decoder": ["A row is a token of the translation as it is made, a column what was written before it: the stronger the colour, the more it was looked at.", "一行是正在生成的译文词元，一列是在它之前写出的词元，颜色越醒目，关注越多。"],
+  "attention.about.cross": [
+    "Rows: tokens of the translation as it is made; columns: tokens of the source. Stronger colour: more attention.",
+    "一行是正在生成的译文词元，一列是原文词元，颜色越醒目，关注越多。"],
+  "attention.about.encoder": [
+    "Rows: tokens of the source; columns: the tokens that they look at. Stronger colour: more attention.",
+    "一行是原文的一个词元，一列是它所关注的词元，颜色越醒目，关注越多。"],
+  "attention.about.decoder": [
+    "Rows: tokens of the translation as it is made; columns: those written before. Stronger colour: more attention.",
+    "一行是正在生成的译文词元，一列是在它之前写出的词元，颜色越醒目，关注越多。"],
   "attention.idle": ["Point at a cell, or go there with the arrow keys.", "指向一格，或用方向键移动，可查看权重。"],
   "attention.cell": ["{row} \u2192 {column}: {weight}", "{row} → {column}：{weight}"],
   "attention.table": ["As a table", "用表格显示"],
@@ -132,7 +144,9 @@ export default {
   "flag.cut.means": ["The sentence was too long for the model and was translated in pieces.", "句子太长，是分成几段翻译的。"],
   "flag.passed_through": ["Nothing to translate: the text is unchanged.", "没有需要翻译的内容，原样返回。"],
   "alternatives.from": ["Keep the words before", "保留前面的词，从这里改起"],
-  "alternatives.hint": ["← → choose the word from which it changes, ↓ the translations, Esc closes", "← → 选择从哪个词改起，↓ 选择译法，Esc 关闭"],
+  "alternatives.hint": [
+    "← → choose the word from which it changes, ↓ the translations, Esc closes",
+    "← → 选择从哪个词改起，↓ 选择译法，Esc 关闭"],
   "alternatives.none": ["No other translation found", "没有其他译法"],
   "alternatives.chosen": ["The sentence is replaced.", "已替换这一句。"],
   "history": ["History", "历史记录"],

@@ -46,7 +46,8 @@ function sentencesOf(text, translation) {
 function linesOf(text, translation) {
   const from = text.split(/(\n+)/), to = translation.text.split(/(\n+)/), sentences = [];
   if (from.length !== to.length)
-    return { sentences: [{ source: text, begin: 0, before: "", target: translation.text, flags: [], links: [] }], after: "" };
+    return { sentences: [{ source: text, begin: 0, before: "", target: translation.text, flags: [], links: [] }],
+      after: "" };
   let begin = 0, before = "";
   from.forEach((line, i) => {
     if (line.trim()) {
@@ -64,14 +65,17 @@ const segmenters = {};
 
 /* The words of a text: [begin, end]. */
 function wordsOf(text, language) {
-  if (!window.Intl || !Intl.Segmenter) return [...text.matchAll(/[\p{L}\p{N}]+/gu)].map((m) => [m.index, m.index + m[0].length]);
+  if (!window.Intl || !Intl.Segmenter)
+    return [...text.matchAll(/[\p{L}\p{N}]+/gu)].map((m) => [m.index, m.index + m[0].length]);
   segmenters[language] = segmenters[language] || new Intl.Segmenter(language, { granularity: "word" });
-  return [...segmenters[language].segment(text)].filter((s) => s.isWordLike).map((s) => [s.index, s.index + s.segment.length]);
+  return [...segmenters[language].segment(text)].filter((s) => s.isWordLike)
+    .map((s) => [s.index, s.index + s.segment.length]);
 }
 
 /* A part of a word becomes the word, but for languages that do not separate words. */
 function wholeWord(text, [begin, end]) {
-  const inside = (at) => /^(?!\p{sc=Han}|\p{sc=Hira}|\p{sc=Kana}|\p{sc=Thai})[\p{L}\p{N}]{2}$/u.test(text.slice(at - 1, at + 1));
+  const two = /^(?!\p{sc=Han}|\p{sc=Hira}|\p{sc=Kana}|\p{sc=Thai})[\p{L}\p{N}]{2}$/u;
+  const inside = (at) => two.test(text.slice(at - 1, at + 1));
   while (begin > 0 && inside(begin)) begin--;
   while (end < text.length && inside(end)) end++;
   return [begin, end];
@@ -251,7 +255,8 @@ function splitWords(element, sentence) {
   let at = 0;
   for (const [begin, end] of wordsOf(sentence.target, shown.target)) {
     nodes.push(sentence.target.slice(at, begin));
-    nodes.push(app.element("span", { class: "word", "data-begin": begin, "data-end": end }, sentence.target.slice(begin, end)));
+    nodes.push(app.element("span", { class: "word", "data-begin": begin, "data-end": end },
+      sentence.target.slice(begin, end)));
     at = end;
   }
   words.replaceChildren(...nodes, sentence.target.slice(at));
@@ -396,8 +401,8 @@ async function replace(text) {
   app.say(app.t("alternatives.chosen"));
   app.emit("translated", value());
   try {
-    const { translations: [found] } = await app.json("v1/translate", { json: { text: clean(sentence.source), source: of.source,
-      target: of.target, prefix: text, align: true, sentences: true } });
+    const { translations: [found] } = await app.json("v1/translate", { json: { text: clean(sentence.source),
+      source: of.source, target: of.target, prefix: text, align: true, sentences: true } });
     if (found.text === text && sentence.target === text && found.sentences)
       sentence.links = sentencesOf(sentence.source, found).sentences.flatMap((s) =>
         s.links.map(([a, b, c, d]) => [a + s.begin, b + s.begin, c + s.first, d + s.first]));
@@ -417,7 +422,8 @@ function onKey(event) {
   if (!element) return;
   const all = [...$("result").querySelectorAll(".sentence")], at = all.indexOf(element), last = all.length - 1;
   const rtl = getComputedStyle(element).direction === "rtl";
-  const step = { ArrowRight: rtl ? -1 : 1, ArrowLeft: rtl ? 1 : -1, ArrowDown: 1, ArrowUp: -1, Home: -at, End: last - at }[event.key];
+  const step = { ArrowRight: rtl ? -1 : 1, ArrowLeft: rtl ? 1 : -1, ArrowDown: 1, ArrowUp: -1, Home: -at,
+    End: last - at }[event.key];
   if (event.key === "Enter" || event.key === " ") openMenu(at, 0);
   else if (step === undefined) return;
   else focusSentence(all[Math.min(Math.max(at + step, 0), last)]);

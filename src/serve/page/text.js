@@ -132,7 +132,8 @@ function tell() {
 function found(translation) {
   const detected = translation && translation.confidence !== undefined;
   const option = $("source-language").options[0];
-  option.textContent = detected ? app.t("detect.found", { language: app.languageName(translation.source) }) : app.t("detect");
+  option.textContent = detected ? app.t("detect.found", { language: app.languageName(translation.source) })
+    : app.t("detect");
   app.detected = detected ? translation.source : "";
   showSwap();
 }
@@ -200,7 +201,8 @@ function turn(source) {
 function changePair() {
   const pair = app.pair();
   app.store.set("pair", pair);
-  app.store.set("targets", [pair.target, ...app.store.get("targets", []).filter((code) => code !== pair.target)].slice(0, 5));
+  const others = app.store.get("targets", []).filter((code) => code !== pair.target);
+  app.store.set("targets", [pair.target, ...others].slice(0, 5));
   showSwap();
   app.emit("pair", pair);
   translate();

@@ -172,7 +172,8 @@ function showReadout(what, looks, looked) {
   if (what && !parts.length) parts.push(say("nothing")(name));
   if (what && what.side === "target" && what.unit > 0) {
     const source = ALIGNMENT[what.unit - 1];
-    if (view.kind === "cross" && source >= 0) parts.push(say("belongs")(say("quote")(nameOf({ side: "source", unit: source }))));
+    if (view.kind === "cross" && source >= 0)
+      parts.push(say("belongs")(say("quote")(nameOf({ side: "source", unit: source }))));
     const p = DATA.probabilities[what.unit - 1];
     if (p !== undefined) parts.push(say("made")(name, percent(p)));
   }
@@ -435,7 +436,10 @@ $("language").addEventListener("click", () => { language = language === "zh" ? "
 $("theme").addEventListener("click", () => { theme = theme === "dark" ? "light" : "dark"; makeTable(theme); show(); });
 $("canvas").addEventListener("pointermove", (event) => point(pointAtCell(event)));
 $("canvas").addEventListener("pointerleave", () => point(null));
-$("canvas").addEventListener("click", (event) => { const at = pointAtCell(event); if (at) keep({ side: at.side, unit: at.unit }); });
+$("canvas").addEventListener("click", (event) => {
+  const at = pointAtCell(event);
+  if (at) keep({ side: at.side, unit: at.unit });
+});
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") { pointed = null; keep(null); } });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => {
   theme = event.matches ? "dark" : "light";

@@ -23,10 +23,10 @@ const WORDS = {
     decoder: "Decoder self-attention",
     from: { cross: "translation → source", encoder: "source → source", decoder: "translation → translation" },
     about: {
-      cross: "Where the translation looks in the source: a row is a token of the translation while it is being made, a column a "
-        + "token of the source.",
-      encoder: "How the source tokens look at each other, before any translation: a row is the token that looks, a column the "
-        + "one that it looks at.",
+      cross: "Where the translation looks in the source: a row is a token of the translation while it is being made, a "
+        + "column a token of the source.",
+      encoder: "How the source tokens look at each other, before any translation: a row is the token that looks, a column "
+        + "the one that it looks at.",
       decoder: "What each step looks at in the translation so far: a row is the token being made, a column what has been "
         + "written before it; the first is the start token.",
     },
@@ -50,13 +50,14 @@ const WORDS = {
     model: (name) => `Model: ${name}`,
     how: "How to read this page",
     help: [
-      "Each token looks at others when the network works on it, and takes from each as much as its weight says: a row adds up "
-        + "to 100 %. Every layer does so several times side by side, in heads, each for purposes of its own. Above are "
+      "Each token looks at others when the network works on it, and takes from each as much as its weight says: a row adds "
+        + "up to 100 %. Every layer does so several times side by side, in heads, each for purposes of its own. Above are "
         + "all of them with their averages; the one you choose is shown large and in the two texts.",
       "The colour is the square root of the weight, so that faint ones remain visible. The bar below a token of the "
         + "translation is its probability. Attention shows where something is read, not why: heads that attend to EOS "
         + "often have nothing to do.",
-      "Keys: Tab goes from part to part, the arrow keys move among tokens, heads and kinds, Enter keeps a token, Esc lets go.",
+      "Keys: Tab goes from part to part, the arrow keys move among tokens, heads and kinds, Enter keeps a token, "
+        + "Esc lets go.",
     ],
   },
   zh: {
