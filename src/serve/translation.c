@@ -309,11 +309,11 @@ static void on_written(void *argument)
 {
     item *const it = argument;
     job *const j = it->job;
-    j->waiting--;
     if (j->request && it->error.status != TR_OK)
         fail_job(j, &it->error);
     else if (j->request)
         finish_item(it);
+    j->waiting--;
     drop_job(j);
 }
 
@@ -409,7 +409,6 @@ static void on_event(void *argument, tr_event *event)
     if (last) {
         it->waits = false;
         it->ticket = 0;
-        j->waiting--;
     }
     if (keep && j->request)
         it->event = event;
@@ -423,6 +422,7 @@ static void on_event(void *argument, tr_event *event)
     } else if (j->request) {
         complete_item(it);
     }
+    j->waiting--; /* at last: what was called may fail at once, and drop the job */
     drop_job(j);
 }
 
@@ -486,18 +486,14 @@ static void on_open(void *argument, const tr_error *error)
     item *const it = argument;
     job *const j = it->job;
     tr_error failure;
+    if (j->request && error)
+        fail_job(j, error);
+    else if (j->request && submit(it, &failure) != TR_OK)
+        fail_job(j, &failure);
+    else if (j->request)
+        return; /* it goes on waiting */
     it->waits = false;
     j->waiting--;
-    if (j->request && error) {
-        fail_job(j, error);
-    } else if (j->request) {
-        if (submit(it, &failure)) {
-            fail_job(j, &failure);
-        } else {
-            it->waits = true;
-            j->waiting++;
-        }
-    }
     drop_job(j);
 }
 
@@ -555,11 +551,11 @@ static void on_read(void *argument)
 {
     item *const it = argument;
     job *const j = it->job;
-    j->waiting--;
     if (j->request && it->error.status != TR_OK)
         fail_job(j, &it->error);
     else if (j->request)
         begin_pieces(it);
+    j->waiting--; /* at last, as in on_event */
     drop_job(j);
 }
 

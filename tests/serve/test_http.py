@@ -332,6 +332,14 @@ class Details(ServeTest):
                             doubtful=True).json["translations"][0]
         self.assertEqual([s["flags"] for s in found["sentences"]], [[], ["doubtful"]])
 
+    def test_html_with_more_texts_than_a_queue_takes(self):
+        self.ask()  # the model is open, so that the submission fails at once
+        for _ in range(3):
+            answer = self.server.post("/v1/translate", text="<p>a" * 20000, source="zh", target="en", format="html")
+            self.assertEqual(answer.status, 400, answer)
+            self.assertIn("20000 texts", answer.json["error"]["message"])
+        self.ask()
+
     def test_prefix(self):
         found = self.ask(prefix="Today", alternatives=3)
         texts = [found["text"], *found["alternatives"]]
