@@ -108,17 +108,21 @@ class Full(PageTest):
         expect(self.page.locator("#notice")).to_contain_text("broken")
         self.idle()
         self.assertEqual(len(asked), 3)
+        for route in asked[1:]:
+            route.abort()
 
     def test_too_long_while_another_text_is_asked(self):
         self.open(self.start("--char-limit", "20"))
         expect(self.page.locator("#count")).to_have_text("0 / 20")
-        self.page.route("**/v1/translate", lambda route: None)
+        asked = []
+        self.page.route("**/v1/translate", lambda route: asked.append(route))
         self.page.fill("#source", WEATHER)
         expect(self.page.locator("#state")).to_have_text(re.compile("Waiting"))
         self.page.fill("#source", WEATHER * 4)
         expect(self.page.locator("#notice")).to_be_visible()
         self.idle()
         expect(self.page.locator("#state")).to_have_text("")
+        asked[0].abort()
 
     def test_limit_of_characters(self):
         self.open(self.start("--char-limit", "20"))

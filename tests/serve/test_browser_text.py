@@ -124,6 +124,20 @@ class Text(PageTest):
         expect(self.sentence(1)).to_have_text(second)
         expect(self.sentence(0)).to_be_focused()
 
+    def test_alternatives_that_differ_in_half_a_character(self):
+        def answer(route):
+            if "alternatives" in route.request.post_data_json:
+                route.fulfill(json={"translations": [{"text": "Fine 😁"}]})
+            else:
+                route.fulfill(body=events("Fine 😀"), content_type="text/event-stream")
+        self.open()
+        self.page.route("**/v1/translate", answer)
+        self.page.fill("#source", WEATHER)
+        self.sentence(0).click()
+        same = self.page.locator("#alternatives ul .same")
+        expect(same).to_have_count(1)
+        self.assertEqual(same.evaluate("(same) => [same.textContent, same.nextSibling.data]"), ["Fine ", "😁"])
+
     def test_alternatives_from_a_word_on(self):
         self.open()
         self.page.fill("#source", "我们下周去北京。")
