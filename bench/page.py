@@ -3,8 +3,8 @@
 
 The server runs on one core with one thread, the browser on the others (tools/browser.sh installs it). Medians, with the
 fastest and the slowest round, of
-    ready   from the first byte of the page's answer until its scripts have run and it has been painted: in a new profile,
-            and again in the same one
+    ready   from the first byte of the page's answer until its scripts have run, and until it is painted: in a new profile,
+            and again in the same one; beside /version, a line of text, which shows what the browser takes by itself
     token   from a key in the source's field until the first token of the translation is shown, and until all of it is
 Stop everything else before you measure.
 """
@@ -24,7 +24,7 @@ READY = """new Promise((done) => { const look = () => {
   const [page] = performance.getEntriesByType('navigation');
   const [paint] = performance.getEntriesByName('first-contentful-paint');
   if (!paint || !page.domContentLoadedEventEnd) requestAnimationFrame(look);
-  else done(Math.max(paint.startTime, page.domContentLoadedEventEnd) - page.responseStart); }; look(); })"""
+  else done([page.domContentLoadedEventEnd - page.responseStart, paint.startTime - page.responseStart]); }; look(); })"""
 WATCH = """{ const result = document.getElementById('result');
   document.getElementById('source').addEventListener('input', (event) => {
     window.key = event.timeStamp; window.first = window.last = 0; }, { capture: true });
@@ -53,15 +53,17 @@ def main():
         os.sched_setaffinity(0, others)
     address = f"http://127.0.0.1:{server.address[1]}/"
 
-    new, again = [], []
+    paths, times = ("", "version"), {}
     for _ in range(a.rounds):
-        page = browser.browser().new_context().new_page()
-        for times in (new, again):
-            page.goto(address)
-            times.append(page.evaluate(READY))
-        page.context.close()
-    show("ready, new profile", new)
-    show("ready, once more", again)
+        for path in paths:
+            page = browser.browser().new_context().new_page()
+            for profile in ("new profile", "once more"):
+                page.goto(address + path)
+                for name, time in zip(("ready", "painted"), page.evaluate(READY)):
+                    times.setdefault(f"{path or 'page'}: {name}, {profile}", []).append(time)
+            page.context.close()
+    for name, measured in times.items():
+        show(name, measured)
 
     page = browser.browser().new_context(locale="en-US").new_page()
     page.goto(address)

@@ -25,13 +25,11 @@
 import messages from "./messages.js";
 import * as textTab from "./text.js";
 import * as history from "./history.js";
-import * as documents from "./documents.js";
-import * as glossary from "./glossary.js";
-import * as attention from "./attention.js";
-import * as status from "./status.js";
 
 export const $ = (id) => document.getElementById(id);
 const handlers = new Map();
+const past = new Map(); // the last value of each event
+let late = false; // who joins now hears of the past
 const memory = new Map(); // what the browser does not store
 const tabs = [...$("tabs").children];
 
@@ -131,9 +129,11 @@ export const app = {
 
   on(name, handler) {
     handlers.set(name, [...(handlers.get(name) || []), handler]);
+    if (late && past.has(name)) handler(past.get(name));
   },
 
   emit(name, value) {
+    past.set(name, value);
     for (const handler of handlers.get(name) || []) handler(value);
   },
 
@@ -237,6 +237,15 @@ async function findOut(path, take) {
   take(answer);
 }
 
+/* What a first look does not need comes after it. */
+async function startOthers() {
+  const names = ["glossary", "documents", "attention", "status"], options = JSON.stringify(app.options);
+  const parts = await Promise.all(names.map((name) => import(`./${name}.js`)));
+  late = true;
+  for (const part of parts) part.init(app);
+  if (JSON.stringify(app.options) !== options) app.emit("options");
+}
+
 function start() {
   document.documentElement.classList.add("js");
   setTheme(app.store.get("theme", "system"));
@@ -252,12 +261,13 @@ function start() {
   $("notice-close").onclick = () => app.notice("");
   startTabs();
   findKey();
-  for (const part of [textTab, history, glossary, documents, attention, status]) part.init(app);
+  for (const part of [textTab, history]) part.init(app);
   findOut("v1/languages", ({ languages }) => {
     app.languages = languages;
     app.emit("languages");
   });
   findOut("frontend/settings", (settings) => app.emit("settings", settings));
+  requestAnimationFrame(() => setTimeout(startOthers));
 }
 
 start();
