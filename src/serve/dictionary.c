@@ -259,15 +259,27 @@ tr_status dictionary_open(const char *path, dictionary **made, tr_error *error)
     return status;
 }
 
+/* Blank lines and comments take no memory. */
+static size_t estimate_terms(const char *terms, size_t size)
+{
+    size_t lines = 0, text_size = 0;
+    for (size_t at = 0, length; at < size; at += length) {
+        const char *const line = terms + at, *const newline = memchr(line, '\n', size - at);
+        length = newline ? (size_t)(newline - line) + 1 : size - at;
+        if (tr_skip_space(line, length, 0) == length || (length >= 2 && memcmp(line, "# ", 2) == 0))
+            continue;
+        lines++;
+        text_size += length;
+    }
+    return estimate_bytes(lines, text_size);
+}
+
 tr_status dictionary_parse(const char *terms, size_t size, size_t *counted, dictionary **made, tr_error *error)
 {
-    size_t lines = 1;
     *made = NULL;
     if (size > TERMS_BYTES)
         return tr_fail(error, TR_ERROR_FORMAT, "terms: more than %d KiB", TERMS_BYTES >> 10);
-    for (const char *at = terms; (at = memchr(at, '\n', (size_t)(terms + size - at))); at++)
-        lines++;
-    const size_t bytes = estimate_bytes(lines, size);
+    const size_t bytes = estimate_terms(terms, size);
     if (bytes > DICTIONARIES_BYTES - *counted)
         return tr_fail(error, TR_ERROR_FULL, "terms: other requests have too many at this moment");
     dictionary *const d = calloc(1, sizeof *d);

@@ -177,13 +177,35 @@ static void terms_of_requests_are_counted_together(void **state)
     assert_int_equal(dictionary_parse("a", 1, &sum, &other, &error), TR_ERROR_FORMAT);
     assert_null(other);
     assert_int_equal(sum, 0);
-    memset(lines, '\n', sizeof lines);
+    for (size_t i = 0; i < sizeof lines; i++)
+        lines[i] = "a\tb\n"[i % 4];
     while (count < 64 && dictionary_parse(lines, sizeof lines, &sum, &made[count], &error) == TR_OK)
         count++;
     assert_int_equal(error.status, TR_ERROR_FULL);
     assert_true(sum <= DICTIONARIES_BYTES && count > 1 && count < 64);
     while (count)
         dictionary_release(made[--count]);
+    assert_int_equal(sum, 0);
+}
+
+static void lines_without_terms_count_nothing(void **state)
+{
+    char lines[TERMS_BYTES];
+    dictionary *term, *blank, *comments;
+    size_t sum = 0;
+    tr_error error;
+    (void)state;
+    assert_int_equal(dictionary_parse("a\tb", 3, &sum, &term, &error), TR_OK);
+    for (size_t i = 0; i < sizeof lines; i++)
+        lines[i] = " \r\n\n"[i % 4];
+    assert_int_equal(dictionary_parse(lines, sizeof lines, &sum, &blank, &error), TR_OK);
+    for (size_t i = 0; i < sizeof lines; i++)
+        lines[i] = "# \t\n"[i % 4];
+    assert_int_equal(dictionary_parse(lines, sizeof lines, &sum, &comments, &error), TR_OK);
+    assert_true(blank->bytes < term->bytes && comments->bytes < term->bytes);
+    dictionary_release(term);
+    dictionary_release(blank);
+    dictionary_release(comments);
     assert_int_equal(sum, 0);
 }
 
@@ -200,6 +222,7 @@ int main(void)
         cmocka_unit_test(a_pair_is_known_in_any_spelling),
         cmocka_unit_test(holders_share_one),
         cmocka_unit_test(terms_of_requests_are_counted_together),
+        cmocka_unit_test(lines_without_terms_count_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
