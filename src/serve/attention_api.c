@@ -338,6 +338,7 @@ static void model_opened(void *argument, const tr_error *error)
             tr_options_free(options);
             return;
         }
+        tr_fail(&l->error, TR_ERROR_FULL, "too many requests wait for attention weights at this moment");
     }
     tr_options_free(options);
     fail(l, &l->error);

@@ -2,6 +2,7 @@
 #include "serve/loop.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 #include "util/clock.h"
 
-enum { WORKERS = 4, EVENTS = 64 };
+enum { WORKERS = 4, APART_WAITING = 40, EVENTS = 64 };
 
 typedef struct watch {
     struct watch *next; /* of the watches that ended while events of them may be at hand */
@@ -37,7 +38,7 @@ typedef struct pool {
     pthread_cond_t arrived;
     work_list waiting;
     pthread_t workers[WORKERS];
-    int most, worker_count, idle, waiting_count;
+    int most, worker_count, idle, waiting_count, most_waiting;
 } pool;
 
 struct loop {
@@ -198,7 +199,7 @@ static bool add_work(pool *t, loop_call *run, loop_call *done, void *argument)
     if (t->idle <= t->waiting_count && t->worker_count < t->most &&
         pthread_create(&t->workers[t->worker_count], NULL, work_main, t) == 0)
         t->worker_count++;
-    const bool good = t->worker_count > 0 && !l->ending;
+    const bool good = t->worker_count > 0 && !l->ending && t->waiting_count < t->most_waiting;
     if (good) {
         append(&t->waiting, w);
         t->waiting_count++;
@@ -238,10 +239,11 @@ static void finish_work(void *argument)
 
 /* ------------------------------------------------------------------------------------------------------------------ loop */
 
-static void set_up_pool(pool *t, loop *l, int most)
+static void set_up_pool(pool *t, loop *l, int most, int most_waiting)
 {
     t->loop = l;
     t->most = most;
+    t->most_waiting = most_waiting;
     t->waiting.end = &t->waiting.first;
     pthread_cond_init(&t->arrived, NULL);
 }
@@ -254,8 +256,8 @@ loop *loop_create(tr_error *error)
         return NULL;
     }
     pthread_mutex_init(&l->lock, NULL);
-    set_up_pool(&l->short_work, l, WORKERS);
-    set_up_pool(&l->long_work, l, 1);
+    set_up_pool(&l->short_work, l, WORKERS, INT_MAX);
+    set_up_pool(&l->long_work, l, 1, APART_WAITING);
     l->finished.end = &l->finished.first;
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
     l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

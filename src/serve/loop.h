@@ -39,7 +39,7 @@ void loop_before_wait(loop *l, int (*call)(void *argument), void *argument);
  * turn. False: out of memory, or the server ends. */
 bool loop_work(loop *l, loop_call *run, loop_call *done, void *argument) TR_CHECKED;
 /* The same for what takes so long that models and documents shall not wait for it: one after the other, in a thread of its
- * own. */
+ * own. False also if some dozens wait already. */
 bool loop_work_apart(loop *l, loop_call *run, loop_call *done, void *argument) TR_CHECKED;
 
 #endif

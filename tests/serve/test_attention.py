@@ -124,6 +124,21 @@ class Attention(ServeTest):
         for t in threads:
             t.join()
 
+    def test_too_many_wait(self):
+        """Some dozens may wait; others are told to come again, and later they are served."""
+        answers = []
+        threads = [threading.Thread(target=lambda: answers.append(self.server.post(
+            "/v1/attention", text="今天天气很好，" * 15, source="zh", target="en"))) for _ in range(100)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        refused = [a for a in answers if a.status != 200]
+        self.assertTrue(10 < len(refused) < 70, len(refused))
+        for a in refused:
+            self.assertEqual((a.status, a.json["error"]["code"], "Retry-After" in a.headers), (503, "unavailable", True), a)
+        self.ask()
+
     def test_the_server_ends(self):
         server = Server("--grace", "0")
         body = json.dumps({"text": TEXT * 5, "source": "zh", "target": "en"}).encode()
