@@ -102,13 +102,15 @@ static int listen_unix(running *run, const char *path)
     return CLI_DONE;
 }
 
-/* Unless another server has put its own there since. */
-static void remove_socket(const running *run)
+/* Unless another server has put its own there since. Only while the socket is open: later, another one may be the same file
+ * for all that can be seen of it. */
+static void remove_socket(running *run)
 {
     struct stat now;
     if (run->socket_path && lstat(run->socket_path, &now) == 0 && now.st_dev == run->socket_file.st_dev &&
         now.st_ino == run->socket_file.st_ino)
         unlink(run->socket_path);
+    run->socket_path = NULL;
 }
 
 /* A port that was given as 0 is the first socket's for all. */
@@ -205,6 +207,7 @@ static void begin_end(running *run)
     }
     s->stopping = true;
     service_stopping(&run->service);
+    remove_socket(run);
     http_stop_listening(s->http);
     loop_after(s->loop, &run->grace, (unsigned)s->settings->grace * 1000, give_up, run);
     /* A request may be on its way through a connection that was just accepted. */
@@ -301,6 +304,7 @@ static void destroy(running *run)
 {
     server *const s = &run->server;
     s->stopping = s->refusing = true;
+    remove_socket(run);
     http_free(s->http);
     if (s->loop)
         loop_end_work(s->loop);
@@ -315,7 +319,6 @@ static void destroy(running *run)
     access_log_close(s->access_log);
     tr_document_free(run->document);
     loop_free(s->loop);
-    remove_socket(run);
     service_close(&run->service);
 }
 

@@ -459,6 +459,22 @@ class Ends(ServeTest):
         self.assertTrue(path.exists())
         self.start("--unix", path)
 
+    def test_the_next_server_at_a_socket(self):
+        """It can begin while the one before finishes, and keeps its socket."""
+        path = self.folder() / "socket"
+        first = Server("--unix", path)
+        busy = first.connect()
+        busy.request("POST", "/translate", iter([b'{"q": "', b"x" * 100]), encode_chunked=False,
+                     headers={"Content-Length": "1000", "Content-Type": "application/json"})
+        self.eventually(lambda: b"\ntranslate_requests_open 2\n" in first.get("/metrics").body)
+        first.signal(signal.SIGTERM)
+        self.eventually(lambda: not path.exists(), 10)
+        second = self.start("--unix", path)
+        self.assertIsNone(first.process.poll())
+        busy.close()
+        self.assertEqual(first.end(), 0)
+        self.assertEqual(second.get("/health").status, 200)
+
     def test_idle_connections(self):
         server = self.start()
         connections = [server.connect() for _ in range(200)]
