@@ -448,6 +448,11 @@ class Recipe(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, "is there already"):  # what has been learnt since stays
             run("begin.py", f"{self.folder}/hf", data, f"{self.folder}/next")
 
+        run("simplify.py", f"{self.folder}/into.tsv", "--into-chinese")
+        run("begin.py", f"{self.folder}/hf", data, f"{self.folder}/into", "--renew", "--rules", f"{self.folder}/into.tsv")
+        self.assertIn("step 5 done", self.train("into", "--reverse", "--steps", "5", "--cooldown", "5"))
+        self.assertRegex(run("evaluate.py", data, f"{self.folder}/into/last.pt", "--reverse"), r"(?m)^plain +40 ")
+
 
 if __name__ == "__main__":
     unittest.main()
