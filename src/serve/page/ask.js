@@ -27,7 +27,9 @@ async function* events(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await reader.read().catch(({ message }) => {
+      throw Object.assign(new Error(message), { status: 0 }); // the connection broke
+    });
     if (done) return;
     text += value;
     const parts = text.split("\n\n");
