@@ -218,6 +218,11 @@ access_log *access_log_open(const server *s, tr_error *error)
     return l;
 }
 
+bool access_log_writes(const access_log *l)
+{
+    return l && l->writing;
+}
+
 void access_log_close(access_log *l)
 {
     if (!l)

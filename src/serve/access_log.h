@@ -7,7 +7,9 @@
 
 /* Opens the file of --access-log, or standard output for "-". */
 access_log *access_log_open(const server *s, tr_error *error);
-/* Writes what is left. After loop_end_work. */
+/* Whether a thread writes lines, for two seconds at most where nobody reads them. l may be NULL. */
+bool access_log_writes(const access_log *l);
+/* Writes what is left. No thread writes any more. */
 void access_log_close(access_log *l);
 /* Opens the file again, after somebody has renamed it. A failure goes on with the old one. */
 tr_status access_log_reopen(access_log *l, tr_error *error);

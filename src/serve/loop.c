@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util/clock.h"
@@ -54,6 +55,8 @@ struct loop {
     pthread_mutex_t lock; /* for the rest */
     work_list finished;
     pool short_work, long_work;
+    pthread_cond_t left; /* of a worker */
+    int living;          /* workers of all pools */
     bool ending;
 };
 
@@ -184,6 +187,8 @@ static void *work_main(void *argument)
         append(&l->finished, w);
         eventfd_write(l->wake, 1);
     }
+    l->living--;
+    pthread_cond_signal(&l->left);
     pthread_mutex_unlock(&l->lock);
     return NULL;
 }
@@ -197,8 +202,10 @@ static bool add_work(pool *t, loop_call *run, loop_call *done, void *argument)
     *w = (work){NULL, run, done, argument};
     pthread_mutex_lock(&l->lock);
     if (t->idle <= t->waiting_count && t->worker_count < t->most &&
-        pthread_create(&t->workers[t->worker_count], NULL, work_main, t) == 0)
+        pthread_create(&t->workers[t->worker_count], NULL, work_main, t) == 0) {
         t->worker_count++;
+        l->living++;
+    }
     const bool good = t->worker_count > 0 && !l->ending && t->waiting_count < t->most_waiting;
     if (good) {
         append(&t->waiting, w);
@@ -256,6 +263,11 @@ loop *loop_create(tr_error *error)
         return NULL;
     }
     pthread_mutex_init(&l->lock, NULL);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&l->left, &clock);
+    pthread_condattr_destroy(&clock);
     set_up_pool(&l->short_work, l, WORKERS, INT_MAX);
     set_up_pool(&l->long_work, l, 1, APART_WAITING);
     l->finished.end = &l->finished.first;
@@ -284,13 +296,25 @@ static void drop_waiting(pool *t)
     }
 }
 
-void loop_end_work(loop *l)
+bool loop_stop_work(loop *l, unsigned milliseconds)
 {
+    const uint64_t end = tr_nanoseconds() + milliseconds * UINT64_C(1000000);
+    const struct timespec until = {.tv_sec = (time_t)(end / 1000000000), .tv_nsec = (long)(end % 1000000000)};
     pthread_mutex_lock(&l->lock);
     l->ending = true;
     pthread_cond_broadcast(&l->short_work.arrived);
     pthread_cond_broadcast(&l->long_work.arrived);
+    while (l->living && pthread_cond_timedwait(&l->left, &l->lock, &until) == 0)
+        ;
+    const bool stopped = !l->living;
     pthread_mutex_unlock(&l->lock);
+    finish_work(l);
+    return stopped;
+}
+
+void loop_end_work(loop *l)
+{
+    (void)loop_stop_work(l, 0);
     join_pool(&l->short_work);
     join_pool(&l->long_work);
     finish_work(l);
@@ -314,6 +338,7 @@ void loop_free(loop *l)
     pthread_mutex_destroy(&l->lock);
     pthread_cond_destroy(&l->short_work.arrived);
     pthread_cond_destroy(&l->long_work.arrived);
+    pthread_cond_destroy(&l->left);
     free(l);
 }
 

@@ -9,7 +9,11 @@
 typedef void loop_call(void *argument);
 
 loop *loop_create(tr_error *error);
-/* Waits for the work that runs, and calls done for all work, also for what was not run. No work comes after it. */
+/* No work begins after it; waits so many milliseconds for the work that runs, and calls done for what has ended. False: some
+ * still runs. */
+bool loop_stop_work(loop *l, unsigned milliseconds);
+/* Waits for the work that runs, however long, and calls done for all work, also for what was not run. No work comes after
+ * it. */
 void loop_end_work(loop *l);
 void loop_free(loop *l);
 /* Runs until loop_stop. */

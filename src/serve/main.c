@@ -30,7 +30,8 @@
 #include "serve/settings.h"
 #include "translate/document.h"
 
-enum { SOCKETS = 16, WAITING = 4096, LOOK_AGAIN = 10, ARRIVING = 250, LAST_MOMENT = 500 /* milliseconds */ };
+enum { SOCKETS = 16, WAITING = 4096 };
+enum { LOOK_AGAIN = 10, ARRIVING = 250, LAST_MOMENT = 500, WORK_ENDS = 500, LOG_ENDS = 2500 }; /* milliseconds */
 
 typedef struct running {
     server server;
@@ -299,12 +300,25 @@ static tr_status create(running *run, tr_error *error)
     return TR_OK;
 }
 
-/* Requests first, which use all the rest. */
-static void destroy(running *run)
+/* The lines of the log are the one work that is waited for, which it limits itself. */
+static bool work_stops(const server *s)
+{
+    return !s->loop || loop_stop_work(s->loop, WORK_ENDS) ||
+           (access_log_writes(s->access_log) && loop_stop_work(s->loop, LOG_ENDS));
+}
+
+/* Requests first, which use all the rest. Nothing is left to be done by work that takes long, such as reading a document:
+ * the process does not wait for it. */
+static void destroy(running *run, int status)
 {
     server *const s = &run->server;
     s->stopping = s->refusing = true;
     remove_socket(run);
+    if (!work_stops(s)) {
+        if (!access_log_writes(s->access_log))
+            access_log_close(s->access_log);
+        _exit(status);
+    }
     http_free(s->http);
     if (s->loop)
         loop_end_work(s->loop);
@@ -366,7 +380,7 @@ static int serve(const cli_settings *settings)
             be_alive(&run);
         loop_run(run.server.loop);
     }
-    destroy(&run);
+    destroy(&run, status);
     return status;
 }
 

@@ -364,3 +364,19 @@ class End(FilesTest):
             self.assertEqual(server.end(), 0)
         connection.close()
         self.assertNotIn(b"Sanitizer", server.said)
+
+    def test_while_a_document_is_read(self):
+        """Nobody waits for the reader, which cannot be stopped."""
+        server = Server("--char-limit", "0")
+        page = "<p>天 <b>气</b> <i>好</i></p>".encode() * 150000
+        body, kind = multipart({"source": "zh", "target": "en"}, [("file", "large.html", page)])
+        began = time.monotonic()
+        self.assertEqual(server.ask("POST", "/v1/documents", body, {"Content-Type": kind}).status, 202)
+        reading = time.monotonic() - began
+        connection = server.connect()
+        connection.request("POST", "/v1/documents", body, {"Content-Type": kind})
+        self.eventually(lambda: b"\ntranslate_requests_open 2\n" in server.get("/metrics").body)
+        time.sleep(0.2)
+        connection.close()
+        with self.within(0.75 * reading):
+            self.assertEqual(server.end(), 0, server.said)
