@@ -29,7 +29,9 @@
  *   keys             string  all      JSON and YAML: the values to translate: "title,items.*.text".
  *   line_width       int     0        Subtitles: columns of a line; a Chinese character takes two. 0: 42.
  *   max_content      int     0        Bytes of a document that is held in memory as a tree (HTML, Markdown, YAML), or of
- * what a zipped one unpacks to, at most. 0: 16 MiB. */
+ *                                     what a zipped one unpacks to, at most. 0: 16 MiB.
+ *   max_text         int     0        Bytes of text without markup, at most: a document with more is refused before all of
+ *                                     it is read. In HTML, text that is not translated counts, too. 0: any number. */
 #ifndef TRANSLATE_DOCUMENT_H
 #define TRANSLATE_DOCUMENT_H
 
@@ -52,7 +54,8 @@ TR_API const char *tr_document_find_format(const char *path);
  * TR_ERROR_ARGUMENT     An option is out of range, or there is no such format.
  * TR_ERROR_IO           The file cannot be read.
  * TR_ERROR_FORMAT       It is damaged: "PATH: line L, column C: WHY".
- * TR_ERROR_UNSUPPORTED  It has more than max_content bytes or 4 GiB, or this build reads no documents. */
+ * TR_ERROR_UNSUPPORTED  It has more than max_content bytes, max_text bytes of text or 4 GiB, or this build reads no
+ *                       documents. */
 TR_API tr_status tr_document_open(const char *path, const tr_options *options, tr_document **document, tr_error *error);
 
 /* The same for size bytes, which are copied. name: for messages, and to find the format. */

@@ -88,6 +88,7 @@ static const struct field {
     {"paragraphs", PLACE(document.paragraphs), FIELD_FLAG, false, 0, 1, NULL},
     {"line_width", PLACE(document.line_width), FIELD_WHOLE, 0, 0, 1000, NULL},
     {"max_content", PLACE(document.max_content), FIELD_WIDE, 0, 0, 1e18, NULL},
+    {"max_text", PLACE(document.max_text), FIELD_WIDE, 0, 0, 1e18, NULL},
 
     {TRANSLATE(source_language), FIELD_STRING, 0, 0, 0, NULL},
     {SCORE(source_language), FIELD_STRING, 0, 0, 0, NULL},

@@ -24,7 +24,9 @@ static tr_status read_as(const tr_document_format *format, const char *name, con
     *d = (tr_document){.format = format, .name = name, .data = data, .size = (uint32_t)size, .settings = *settings};
     if (!d->settings.max_content)
         d->settings.max_content = TR_DOCUMENT_CONTENT;
-    const tr_status status = format->read(d, error);
+    tr_status status = format->read(d, error);
+    if (status == TR_OK)
+        status = tr_document_check_text(d, d->text_size, error);
     if (status != TR_OK) {
         tr_document_close(d);
         return status;
@@ -62,6 +64,12 @@ tr_status tr_member_add(tr_document *d, const tr_document_format *format, const 
     if (status != TR_OK)
         return tr_fail_in(error, status, d->name);
     const tr_member own = {*member, 0};
+    d->text_size += (*member)->text_size;
+    status = tr_document_check_text(d, d->text_size, error);
+    if (status != TR_OK) {
+        tr_document_close(*member);
+        return status;
+    }
     if (tr_buffer_append(&d->members, &own, sizeof own))
         return TR_OK;
     tr_document_close(*member);

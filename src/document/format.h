@@ -106,6 +106,7 @@ struct tr_document {
     tr_buffer pieces, units, edits, edited; /* of tr_piece, tr_unit, tr_edit, char */
     tr_buffer members;                      /* of tr_member */
     size_t member_units;                    /* of all members */
+    uint64_t text_size;                     /* bytes of TEXT pieces of units */
     bool in_unit;
 };
 
@@ -146,6 +147,8 @@ tr_status tr_document_fail(const tr_document *document, size_t at, tr_error *err
     __attribute__((format(printf, 4, 5)));
 /* Fails unless the document has at most max_content bytes, for formats whose library needs many times its size. */
 tr_status tr_document_check_content(const tr_document *document, uint64_t size, tr_error *error);
+/* Fails if there are more than max_text bytes of text. */
+tr_status tr_document_check_text(const tr_document *document, uint64_t size, tr_error *error);
 
 static inline const tr_piece *tr_unit_pieces(const tr_document *document, const tr_unit *unit)
 {

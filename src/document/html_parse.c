@@ -131,6 +131,7 @@ typedef struct tag_scan {
     const tr_document *document;
     tr_html_tree *tree;
     size_t copied; /* of the source */
+    size_t text;   /* bytes of text before the place that is looked at */
     size_t depth;
     size_t foreign; /* svg and math that are open */
     open_name open[MAX_DEPTH];
@@ -285,7 +286,15 @@ static tr_status look_at_tag(tag_scan *s, const tag *t, size_t *at, tr_error *er
     return TR_OK;
 }
 
-/* Fails if elements lie too deep, and makes the copy of XML. */
+/* Counts text between tags, without white space, of which sources have any amount. */
+static tr_status count_text(tag_scan *s, size_t begin, size_t end, tr_error *error)
+{
+    for (size_t at = begin; at < end; at++)
+        s->text += !tr_is_ascii_space(s->document->data[at]);
+    return tr_document_check_text(s->document, s->text, error);
+}
+
+/* Fails if elements lie too deep or there is too much text, and makes the copy of XML. */
 static tr_status scan_tags(tag_scan *s, tr_error *error)
 {
     const tr_document *d = s->document;
@@ -296,6 +305,9 @@ static tr_status scan_tags(tag_scan *s, tr_error *error)
         if (!next)
             break;
         const size_t begin = (size_t)(next - d->data);
+        status = count_text(s, at, begin, error);
+        if (status != TR_OK)
+            break;
         if (is_xml && !s->foreign && d->size - begin >= 12 && memcmp(next, "<![CDATA[", 9) == 0) {
             at = find_after(d->data, d->size, begin + 9, "]]>");
             if (!copy_section(s, begin, at))

@@ -23,9 +23,12 @@ static tr_piece *current_pieces(tr_document *d)
 
 tr_status tr_unit_begin(tr_document *d, uint32_t style, tr_error *error)
 {
-    const tr_unit unit = {.first = d->pieces.size / sizeof(tr_piece), .style = style};
     if (d->in_unit)
         tr_unit_drop(d);
+    const tr_status status = tr_document_check_text(d, d->text_size, error);
+    if (status != TR_OK)
+        return status;
+    const tr_unit unit = {.first = d->pieces.size / sizeof(tr_piece), .style = style};
     if (!tr_buffer_reserve(&d->pieces, sizeof(tr_piece)) || !tr_buffer_append(&d->units, &unit, sizeof unit))
         return no_memory(d, error);
     d->in_unit = true;
@@ -56,6 +59,14 @@ tr_status tr_unit_piece(tr_document *d, tr_piece_kind kind, size_t begin, size_t
         return no_memory(d, error);
     unit->count++;
     return TR_OK;
+}
+
+static void count_text(tr_document *d)
+{
+    const tr_piece *pieces = current_pieces(d);
+    for (uint32_t i = 0; i < current_unit(d)->count; i++)
+        if (pieces[i].kind == TR_PIECE_TEXT)
+            d->text_size += pieces[i].end - pieces[i].begin;
 }
 
 /* Sets partners: a closing mark's is the last opening one that is still open. Others become empty. */
@@ -173,6 +184,7 @@ void tr_unit_end(tr_document *d)
         if (pieces[i].partner != UINT32_MAX)
             pieces[i].partner -= t.from;
     d->pieces.size = (unit->first + unit->count) * sizeof(tr_piece);
+    count_text(d);
     d->in_unit = false;
 }
 
@@ -190,6 +202,7 @@ void tr_unit_end_at(tr_document *d, size_t begin, size_t end)
     unit->begin = (uint32_t)begin;
     unit->end = (uint32_t)end;
     pair_marks(d);
+    count_text(d);
     d->in_unit = false;
 }
 
@@ -264,4 +277,12 @@ tr_status tr_document_check_content(const tr_document *d, uint64_t size, tr_erro
         return TR_OK;
     return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: %llu bytes of content; at most %llu, unless max_content is larger",
                    d->name, (unsigned long long)size, (unsigned long long)most);
+}
+
+tr_status tr_document_check_text(const tr_document *d, uint64_t size, tr_error *error)
+{
+    const uint64_t most = d->settings.max_text;
+    if (!most || size <= most)
+        return TR_OK;
+    return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: more than %llu bytes of text", d->name, (unsigned long long)most);
 }

@@ -553,6 +553,7 @@ typedef struct tr_document_settings {
     bool paragraphs;      /* text: wrapped lines are one paragraph */
     int line_width;       /* subtitles: columns of a line; 0: the format's default */
     uint64_t max_content; /* bytes of formats that are held in memory as trees; 0: 16 MiB */
+    uint64_t max_text;    /* bytes of text without marks; 0: any number */
     bool rewrite;         /* write units anew even if their translation is the text itself (tests) */
 } tr_document_settings;
 

@@ -287,6 +287,23 @@ static void deep_and_huge_documents_are_refused(void **state)
     tr_buffer_free(&text);
 }
 
+static void check_max_text(const char *text, uint64_t size)
+{
+    char message[64];
+    snprintf(message, sizeof message, "test: more than %d bytes of text", (int)size - 1);
+    tr_document_settings settings = {.format = "html", .max_text = size};
+    assert_string_equal(check_failure(text, strlen(text), &settings), "");
+    settings.max_text--;
+    assert_string_equal(check_failure(text, strlen(text), &settings), message);
+}
+
+static void much_text_is_refused(void **state)
+{
+    (void)state;
+    check_max_text("<p>ab <i>c</i> d <img alt=e>f", 9);
+    check_max_text("<pre>  abcd  </pre><p>a", 4); /* before the document is read */
+}
+
 static void hostile_documents_take_linear_time(void **state)
 {
     (void)state;
@@ -396,6 +413,7 @@ int main(void)
         cmocka_unit_test(a_translation_stands_below_its_source),
         cmocka_unit_test(pictures_keep_white_space),
         cmocka_unit_test(deep_and_huge_documents_are_refused),
+        cmocka_unit_test(much_text_is_refused),
         cmocka_unit_test(hostile_documents_take_linear_time),
         cmocka_unit_test(properties_hold),
     };

@@ -52,6 +52,15 @@ static void paragraphs_are_joined(void **state)
     free(written);
 }
 
+static void much_text_is_refused(void **state)
+{
+    (void)state;
+    tr_document_settings settings = {.format = "text", .max_text = 4};
+    assert_string_equal(check_failure("a\n\n天\n", 7, &settings), "");
+    settings.max_text = 3;
+    assert_string_equal(check_failure("a\n\n天\n", 7, &settings), "test: more than 3 bytes of text");
+}
+
 static void properties_hold(void **state)
 {
     (void)state;
@@ -78,6 +87,7 @@ int main(void)
         cmocka_unit_test(byte_order_mark_is_no_text),
         cmocka_unit_test(translation_has_the_line_break_of_its_line),
         cmocka_unit_test(paragraphs_are_joined),
+        cmocka_unit_test(much_text_is_refused),
         cmocka_unit_test(properties_hold),
     };
     return cmocka_run_group_tests_name("text documents", tests, NULL, NULL);
