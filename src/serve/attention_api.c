@@ -334,7 +334,7 @@ static void model_opened(void *argument, const tr_error *error)
                tr_options_set_int(options, "batch_size", 1, &l->error) == TR_OK &&
                tr_context_create(served_model(l->way.steps[0].model), options, &l->context, &l->error) == TR_OK) {
         tr_fail(&l->error, TR_ERROR_CANCELLED, "the server ends");
-        if (loop_work_apart(l->server->loop, look_at, looked, l)) {
+        if (loop_work_apart(l->server->loop, LOOP_ATTENTION, look_at, looked, l)) {
             tr_options_free(options);
             return;
         }

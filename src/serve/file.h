@@ -2,6 +2,8 @@
 #ifndef TR_SERVE_FILE_H
 #define TR_SERVE_FILE_H
 
+#include <stdatomic.h>
+
 #include "serve/dictionary.h"
 #include "serve/files.h"
 #include "serve/ids.h"
@@ -34,7 +36,8 @@ struct file {
     bool known;    /* it has been read: requests may know of it */
     bool fleeting; /* it is removed if the request that waits for it goes away */
     bool removed;
-    uint64_t until; /* tr_nanoseconds */
+    atomic_bool given_up; /* threads need not begin with it */
+    uint64_t until;       /* tr_nanoseconds */
 };
 
 /* file_run.c: each of the two ends with one call of the functions below, perhaps at once. */
@@ -47,7 +50,7 @@ void file_run_start(file *f);
 int file_run_seconds(const file *f);
 /* Units that are translated. */
 size_t file_run_done(const file *f);
-/* Gives up what the queue has of it. */
+/* Gives up what the queue has of it, and what waits for a thread. */
 void file_run_cancel(file *f);
 /* Frees what it needs while it runs. Nothing may be pending, or the loop has ended. */
 void file_run_free(file *f);

@@ -10,15 +10,19 @@
 #include "serve/loop.h"
 #include "serve/metrics.h"
 #include "serve/translation.h"
+#include "util/arena.h"
 #include "util/clock.h"
 
 enum {
     CHUNKS = 4, /* in the queue at the same time */
     CHUNK = 64, /* units */
     CHUNK_BYTES = 65536,
-    FULL_WAIT = 50,     /* milliseconds after which a full queue is asked again */
-    SAMPLE = 4096,      /* bytes of text by which a language is detected */
-    CONTENT = 16 << 20, /* max_content, unless --upload-limit is larger */
+    FULL_WAIT = 50,       /* milliseconds after which a full queue is asked again */
+    LARGE = 256 << 10,    /* bytes: see is_large */
+    SAMPLE = 4096,        /* bytes of text by which a language is detected */
+    TEXT = 12,            /* bytes that may be a character, as &#128512; is, */
+    OTHER_TEXT = 1 << 20, /* and those of text that is not translated: a document with more has too many characters */
+    CONTENT = 16 << 20,   /* max_content, unless --upload-limit is larger */
 };
 
 /* Some units on their way through the models: texts are those of the units, then what the first model made of them. */
@@ -69,6 +73,7 @@ void file_run_free(file *f)
 
 void file_run_cancel(file *f)
 {
+    atomic_store(&f->given_up, true);
     if (f->run)
         loop_forget(f->server->loop, &f->run->retry);
     for (int i = 0; f->run && i < CHUNKS; i++) {
@@ -82,7 +87,7 @@ void file_run_cancel(file *f)
 
 static tr_status set_options(tr_options *o, const file *f, tr_error *error)
 {
-    const int64_t limit = (int64_t)f->server->settings->upload_limit << 20;
+    const int64_t limit = (int64_t)f->server->settings->upload_limit << 20, characters = f->server->settings->char_limit;
     tr_status status = tr_options_set_string(o, "format", f->format, error);
     if (status == TR_OK)
         status = tr_options_set_string(o, "source_language", *f->source ? f->source : NULL, error);
@@ -90,14 +95,23 @@ static tr_status set_options(tr_options *o, const file *f, tr_error *error)
         status = tr_options_set_string(o, "target_language", f->target, error);
     if (status == TR_OK)
         status = tr_options_set_int(o, "bilingual", f->bilingual, error);
+    if (status == TR_OK)
+        status = tr_options_set_int(o, "max_text", characters ? TEXT * characters + OTHER_TEXT : 0, error);
     return status == TR_OK ? tr_options_set_int(o, "max_content", limit > CONTENT ? limit : CONTENT, error) : status;
 }
 
-/* In a thread. */
-static void parse(void *argument)
+/* Whether reading it takes seconds and hundreds of megabytes: one such document is read at a time. What is zipped may have
+ * any size. */
+static bool is_large(const file *f)
 {
-    file *const f = argument;
+    return f->size > LARGE || tr_document_traits(f->format) & TR_DOCUMENT_ZIPPED;
+}
+
+static void read_document(file *f)
+{
     tr_options *options = NULL;
+    if (atomic_load(&f->given_up))
+        return; /* as if it had not been called */
     f->error.status = tr_options_create(&options, &f->error);
     if (f->error.status == TR_OK)
         f->error.status = set_options(options, f, &f->error);
@@ -106,24 +120,51 @@ static void parse(void *argument)
     tr_options_free(options);
 }
 
+/* The trees of a document leave hundreds of megabytes in small pieces. */
+static void trim_heap(const file *f)
+{
+    if (is_large(f))
+        tr_heap_trim();
+}
+
+/* In a thread. */
+static void parse(void *argument)
+{
+    file *const f = argument;
+    read_document(f);
+    trim_heap(f);
+}
+
+static tr_status look_at_unit(file *f, size_t unit)
+{
+    file_run *const r = f->run;
+    const int limit = f->server->settings->char_limit;
+    char *text;
+    size_t size;
+    tr_status status = tr_document_unit(r->document, unit, &text, &size, &f->error);
+    if (status != TR_OK)
+        return status;
+    f->characters += text_characters(text, size);
+    if (limit && f->characters > (size_t)limit)
+        status =
+            tr_fail(&f->error, TR_ERROR_ARGUMENT, "%s: has more than %d characters, which is the limit", f->name, limit);
+    else if (r->sample.size < SAMPLE && !(tr_buffer_append(&r->sample, text, size) && tr_buffer_append(&r->sample, "\n", 1)))
+        status = tr_fail_memory(&f->error, f->name);
+    tr_free(text);
+    return status;
+}
+
 /* In a thread: what must be known before the document is accepted. */
 static void look_through(void *argument)
 {
     file *const f = argument;
-    file_run *const r = f->run;
-    parse(f);
-    f->units = tr_document_units(r->document);
-    for (size_t i = 0; i < f->units && f->error.status == TR_OK; i++) {
-        char *text;
-        size_t size;
-        f->error.status = tr_document_unit(r->document, i, &text, &size, &f->error);
-        if (f->error.status != TR_OK)
-            return;
-        f->characters += text_characters(text, size);
-        if (r->sample.size < SAMPLE && !(tr_buffer_append(&r->sample, text, size) && tr_buffer_append(&r->sample, "\n", 1)))
-            f->error.status = tr_fail_memory(&f->error, f->name);
-        tr_free(text);
-    }
+    read_document(f);
+    f->units = tr_document_units(f->run->document);
+    for (size_t i = 0; i < f->units && f->error.status == TR_OK; i++)
+        f->error.status = look_at_unit(f, i);
+    tr_document_free(f->run->document);
+    f->run->document = NULL;
+    trim_heap(f);
 }
 
 /* Runs work in a thread, then calls done with what it left in f->error. */
@@ -131,7 +172,8 @@ static void begin_work(file *f, loop_call *work, loop_call *done)
 {
     tr_fail(&f->error, TR_ERROR_CANCELLED, "the server stops"); /* without having called work */
     f->pending++;
-    if (loop_work(f->server->loop, work, done, f))
+    if (is_large(f) ? loop_work_apart(f->server->loop, LOOP_DOCUMENTS, work, done, f)
+                    : loop_work(f->server->loop, work, done, f))
         return;
     f->pending--;
     file_failed(f);
@@ -202,7 +244,8 @@ void file_read_start(file *f)
 static void write_result(void *argument)
 {
     file *const f = argument;
-    f->error.status = tr_document_bytes(f->run->document, &f->run->result, &f->run->result_size, &f->error);
+    if (!atomic_load(&f->given_up))
+        f->error.status = tr_document_bytes(f->run->document, &f->run->result, &f->run->result_size, &f->error);
 }
 
 static void written(void *argument)

@@ -13,7 +13,7 @@
 
 #include "util/clock.h"
 
-enum { WORKERS = 4, APART_WAITING = 40, EVENTS = 64 };
+enum { WORKERS = 4, ATTENTION_WAITING = 40, EVENTS = 64 };
 
 typedef struct watch {
     struct watch *next; /* of the watches that ended while events of them may be at hand */
@@ -54,7 +54,7 @@ struct loop {
 
     pthread_mutex_t lock; /* for the rest */
     work_list finished;
-    pool short_work, long_work;
+    pool short_work, long_work[LOOP_APART];
     pthread_cond_t left; /* of a worker */
     int living;          /* workers of all pools */
     bool ending;
@@ -223,9 +223,9 @@ bool loop_work(loop *l, loop_call *run, loop_call *done, void *argument)
     return add_work(&l->short_work, run, done, argument);
 }
 
-bool loop_work_apart(loop *l, loop_call *run, loop_call *done, void *argument)
+bool loop_work_apart(loop *l, loop_apart kind, loop_call *run, loop_call *done, void *argument)
 {
-    return add_work(&l->long_work, run, done, argument);
+    return add_work(&l->long_work[kind], run, done, argument);
 }
 
 static void finish_work(void *argument)
@@ -269,7 +269,8 @@ loop *loop_create(tr_error *error)
     pthread_cond_init(&l->left, &clock);
     pthread_condattr_destroy(&clock);
     set_up_pool(&l->short_work, l, WORKERS, INT_MAX);
-    set_up_pool(&l->long_work, l, 1, APART_WAITING);
+    set_up_pool(&l->long_work[LOOP_DOCUMENTS], l, 1, INT_MAX);
+    set_up_pool(&l->long_work[LOOP_ATTENTION], l, 1, ATTENTION_WAITING);
     l->finished.end = &l->finished.first;
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
     l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -303,7 +304,8 @@ bool loop_stop_work(loop *l, unsigned milliseconds)
     pthread_mutex_lock(&l->lock);
     l->ending = true;
     pthread_cond_broadcast(&l->short_work.arrived);
-    pthread_cond_broadcast(&l->long_work.arrived);
+    for (int i = 0; i < LOOP_APART; i++)
+        pthread_cond_broadcast(&l->long_work[i].arrived);
     while (l->living && pthread_cond_timedwait(&l->left, &l->lock, &until) == 0)
         ;
     const bool stopped = !l->living;
@@ -316,10 +318,12 @@ void loop_end_work(loop *l)
 {
     (void)loop_stop_work(l, 0);
     join_pool(&l->short_work);
-    join_pool(&l->long_work);
+    for (int i = 0; i < LOOP_APART; i++)
+        join_pool(&l->long_work[i]);
     finish_work(l);
     drop_waiting(&l->short_work);
-    drop_waiting(&l->long_work);
+    for (int i = 0; i < LOOP_APART; i++)
+        drop_waiting(&l->long_work[i]);
 }
 
 void loop_free(loop *l)
@@ -337,7 +341,8 @@ void loop_free(loop *l)
         close(l->wake);
     pthread_mutex_destroy(&l->lock);
     pthread_cond_destroy(&l->short_work.arrived);
-    pthread_cond_destroy(&l->long_work.arrived);
+    for (int i = 0; i < LOOP_APART; i++)
+        pthread_cond_destroy(&l->long_work[i].arrived);
     pthread_cond_destroy(&l->left);
     free(l);
 }

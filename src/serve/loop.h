@@ -42,8 +42,9 @@ void loop_before_wait(loop *l, int (*call)(void *argument), void *argument);
 /* Work that takes long: run(argument) in another thread, then done(argument) in the loop. A few threads take what waits in
  * turn. False: out of memory, or the server ends. */
 bool loop_work(loop *l, loop_call *run, loop_call *done, void *argument) TR_CHECKED;
-/* The same for what takes so long that models and documents shall not wait for it: one after the other, in a thread of its
- * own. False also if some dozens wait already. */
-bool loop_work_apart(loop *l, loop_call *run, loop_call *done, void *argument) TR_CHECKED;
+/* The same for what takes so long, or so much memory, that all else shall not wait for it: one after the other, in a thread
+ * of its own for each kind. False also if some dozens of requests for attention wait already. */
+typedef enum loop_apart { LOOP_DOCUMENTS, LOOP_ATTENTION, LOOP_APART } loop_apart;
+bool loop_work_apart(loop *l, loop_apart kind, loop_call *run, loop_call *done, void *argument) TR_CHECKED;
 
 #endif

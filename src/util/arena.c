@@ -70,3 +70,10 @@ void tr_heap_prepare(size_t bytes)
     (void)bytes;
 #endif
 }
+
+void tr_heap_trim(void)
+{
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
+}

@@ -28,5 +28,7 @@ void tr_huge_pages(void *memory, size_t bytes);
  * bytes in huge pages, if the system has them, and keep freed memory. A program that builds tables of some megabytes and
  * ends soon saves thousands of page faults. Call it first in main(). */
 void tr_heap_prepare(size_t bytes);
+/* Gives freed memory back to the system, wherever in the heap it is. Any thread may call it. */
+void tr_heap_trim(void);
 
 #endif

@@ -1,10 +1,14 @@
 """Documents: LibreTranslate's files, and /v1/documents."""
 import io
+import pathlib
+import re
 import shutil
+import threading
 import time
 import urllib.parse
 import zipfile
 
+import support
 from support import FIXTURES, ServeTest, Server, multipart
 
 SAMPLES = FIXTURES / "document" / "samples"
@@ -315,6 +319,48 @@ class Limits(FilesTest):
         server = self.start("--char-limit", "13")
         self.assertEqual(self.add("a.txt", TEXT, server=server).status, 202)
         self.assertEqual(self.add("a.txt", TEXT + "好", server=server).status, 400)
+
+    def test_one_large_document_is_read_at_a_time(self):
+        """Reading takes some ten times its size, which comes back to the system; other requests do not wait."""
+        server = self.start("--char-limit", "0")
+        if re.search(b"__[atm]san_init", pathlib.Path(support.TOOL).with_name("translate-serve").read_bytes()):
+            self.skipTest("a sanitizer keeps memory")
+        page = b"<p><b></b><i></i></p>" * 100000
+        server.post("/translate", q=LINES[0], source="zh", target="en")  # the model is open
+        start = self.memory(server, "VmRSS")
+        began = time.monotonic()
+        first = self.add("a.html", page, server=server)
+        reading = time.monotonic() - began
+        self.wait(first.json["id"], server=server)
+        one, kept = self.memory(server, "VmHWM") - start, self.memory(server, "VmRSS") - start
+        self.assertLess(kept, one / 2)
+        answers = []
+        threads = [threading.Thread(target=lambda: answers.append(self.add("a.html", page, server=server))) for _ in range(4)]
+        for t in threads:
+            t.start()
+        while any(t.is_alive() for t in threads):
+            with self.within(max(0.75 * reading, 1)):
+                self.assertEqual(server.post("/detect", q=LINES[0], more="x" * 100000).status, 200)  # read in a thread
+        self.assertEqual({a.status for a in answers}, {202})
+        for a in answers:
+            self.wait(a.json["id"], server=server)
+        self.assertLess(self.memory(server, "VmHWM") - start, 2 * one)
+
+    @staticmethod
+    def memory(server, of):
+        status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+        return int(re.search(rf"{of}:\s*(\d+)", status)[1])
+
+    def test_too_much_text_is_refused_early(self):
+        """Before a tree is made of it."""
+        server = self.start("--char-limit", "1000")
+        before = self.memory(server, "VmHWM")
+        answer = self.add("a.html", "<p>天 <b>气</b> <i>好</i></p>" * 250000, server=server)
+        self.assertEqual(answer.status, 400)
+        self.assertIn("a.html: more than 1060576 bytes of text", answer.json["error"]["message"])
+        self.assertLess(self.memory(server, "VmHWM") - before, 150 << 10)
+        answer = self.add("a.txt", "天" * 1001, server=server)
+        self.assertIn("a.txt: has more than 1000 characters", answer.json["error"]["message"])
 
     def test_memory(self):
         """Of eight times the largest document; those that are finished make room."""
