@@ -135,6 +135,10 @@ tr_status tr_prefix_tokens(const tr_model *model, const char *prefix, int limit,
     const int shown = (int)(size < SHOWN ? size : SHOWN);
     const int32_t unknown = model->package.config.target_unk_id;
     tr_tokens tokens;
+    if (size > (size_t)limit && size > (size_t)limit * tr_vocabulary_longest(model->package.target))
+        return tr_fail(error, TR_ERROR_ARGUMENT,
+                       "prefix '%.*s': has %zu bytes, more than the %d tokens of a translation spell", shown, prefix, size,
+                       limit);
     tr_status status = tr_target_tokens(model, prefix, size, &tokens, error);
     if (status == TR_OK && tokens.count > (size_t)limit)
         status = tr_fail(error, TR_ERROR_ARGUMENT, "prefix '%.*s': has %zu tokens, but a translation has %d at most", shown,

@@ -60,6 +60,15 @@ int32_t tr_vocabulary_same(const tr_vocabulary *from, int32_t id, const tr_vocab
     return piece && piece->data ? tr_vocabulary_find(to, piece->data, piece->size) : -1;
 }
 
+size_t tr_vocabulary_longest(const tr_vocabulary *vocabulary)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < vocabulary->size; i++)
+        if (vocabulary->pieces[i].size > longest)
+            longest = vocabulary->pieces[i].size;
+    return longest;
+}
+
 tr_status tr_vocabulary_append_id(const tr_vocabulary *vocabulary, const char *piece, size_t size, int unk_id, tr_ids *ids,
                                   tr_error *error)
 {

@@ -26,6 +26,7 @@ tr_status tr_vocabulary_init(tr_vocabulary *vocabulary, tr_piece *pieces, size_t
 void tr_vocabulary_free(tr_vocabulary *vocabulary);
 
 int32_t tr_vocabulary_find(const tr_vocabulary *vocabulary, const char *piece, size_t size); /* -1 if absent */
+size_t tr_vocabulary_longest(const tr_vocabulary *vocabulary); /* bytes of the longest piece; looks at all of them */
 /* The id in `to` of a piece of `from`; -1: `to` does not have it, or id is -1. */
 int32_t tr_vocabulary_same(const tr_vocabulary *from, int32_t id, const tr_vocabulary *to);
 

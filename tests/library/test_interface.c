@@ -81,6 +81,28 @@ static void test_refused(void **state)
     tr_options_free(options);
 }
 
+/* Prefixes that no translation has room for; very long ones are not even tokenised. */
+static void test_long_prefixes(void **state)
+{
+    enum { LONG = 6000, ENDLESS = 8 << 20 };
+    tr_options *options = create_options();
+    tr_results *results;
+    char *const prefix = malloc(ENDLESS + 1);
+    const char *const prefixes[] = {"Hello", prefix};
+    (void)state;
+    assert_non_null(prefix);
+    for (size_t i = 0; i < ENDLESS; i++)
+        prefix[i] = "Today "[i % 6];
+    prefix[ENDLESS] = 0;
+    assert_int_equal(tr_options_set_strings(options, "prefixes", prefixes, 2, &error), TR_OK);
+    refuse(tr_translate(context, texts, NULL, 2, options, &results, &error), "has 8388608 bytes");
+    prefix[LONG] = 0;
+    assert_int_equal(tr_options_set_strings(options, "prefixes", prefixes, 2, &error), TR_OK);
+    refuse(tr_translate(context, texts, NULL, 2, options, &results, &error), "has 3000 tokens");
+    free(prefix);
+    tr_options_free(options);
+}
+
 static void test_texts(void **state)
 {
     tr_options *options = create_options();
@@ -260,9 +282,9 @@ static void test_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),     cmocka_unit_test(test_refused),  cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_sentences), cmocka_unit_test(test_callback), cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_model),
+        cmocka_unit_test(test_names),  cmocka_unit_test(test_refused),   cmocka_unit_test(test_long_prefixes),
+        cmocka_unit_test(test_texts),  cmocka_unit_test(test_sentences), cmocka_unit_test(test_callback),
+        cmocka_unit_test(test_tokens), cmocka_unit_test(test_model),
     };
     if (tr_model_open(TR_MODEL, NULL, &model, &error) != TR_OK ||
         tr_context_create(model, NULL, &context, &error) != TR_OK) {
