@@ -672,6 +672,7 @@ static job *create_job(request *r, const source_text *texts, size_t count, const
     if (options->glossary)
         dictionary_hold(options->glossary);
     j->count = j->items_left = count;
+    j->characters = options->prefix ? text_characters(options->prefix, strlen(options->prefix)) : 0;
     char *at = j->texts;
     for (size_t i = 0; i < count; i++) {
         memcpy(at, texts[i].data, texts[i].size);

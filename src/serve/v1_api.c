@@ -11,6 +11,8 @@
 #include "serve/routes.h"
 #include "serve/translation.h"
 
+enum { LONGEST_PREFIX = 4096 }; /* bytes: no sentence has more */
+
 json_t *v1_error(unsigned status, const char *message)
 {
     static const struct {
@@ -305,6 +307,8 @@ static bool read_fields(request *r, size_t count, translation_options *o)
         answer_error(r, 400, "stream: needs one text, without format html and alternatives");
     else if (o->prefix && (count != 1 || html))
         answer_error(r, 400, "prefix: needs one text, without format html");
+    else if (o->prefix && strlen(o->prefix) > LONGEST_PREFIX)
+        answer_error(r, 400, "prefix: has more than %d bytes", LONGEST_PREFIX);
     else if (alternatives && request_number(r, "n_best", 1, NULL) > 1)
         answer_error(r, 400, "alternatives: not together with n_best");
     else

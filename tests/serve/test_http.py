@@ -352,6 +352,8 @@ class Details(ServeTest):
             answer = self.server.post("/v1/translate", {"text": TEXT, "source": "zh", "target": "en", **fields})
             self.assertEqual((answer.status, answer.json["error"]["code"]), (400, "bad_request"), (fields, answer))
             self.assertIn("prefix", answer.json["error"]["message"])
+        answer = self.server.post("/v1/translate", text=TEXT, source="zh", target="en", prefix="Today " * 700)
+        self.assertEqual((answer.status, "more than 4096 bytes" in answer.json["error"]["message"]), (400, True), answer)
 
     def test_scores(self):
         found = self.ask(scores=True, beam=4, n_best=3)

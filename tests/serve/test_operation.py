@@ -338,6 +338,13 @@ class Limits(ServeTest):
         headers = {"X-Forwarded-For": address} if address else {}
         return self.server.post("/detect", q=text, headers=headers)
 
+    def test_prefixes_have_characters(self):
+        for prefix, status in (("Hi", 200), ("Hi, there", 400)):
+            answer = self.server.post("/v1/translate", text="你好", source="zh", target="en", prefix=prefix,
+                                      headers={"X-Forwarded-For": "198.51.100.7"})
+            self.assertEqual(answer.status, status, answer)
+        self.assertIn("11 characters", answer.json["error"]["message"])
+
     def test_each_address_has_its_rate(self):
         statuses = [self.ask("1.1.1.1, 192.0.2.1").status for _ in range(3)]
         self.assertEqual(statuses, [200, 200, 429])
