@@ -19,9 +19,10 @@
 enum {
     BODY_SECONDS = 120, /* from the first byte of a request to the last */
     MIB = 1 << 20,
-    BODIES = 16,      /* what all requests together hold, in bodies of the largest size */
-    KEYLESS = 4,      /* the part of it that those without a key in the headers hold: one of so many */
-    SMALL = 64 << 10, /* bytes of a body that is read and parsed at once */
+    BODIES = 16,        /* what all requests together hold, in bodies of the largest size */
+    KEYLESS = 4,        /* the part of it that those who have not shown a valid key hold: one of so many */
+    SMALL = 64 << 10,   /* bytes of a body that is read and parsed at once */
+    NEEDLESS = 4 << 10, /* bytes of a body where none is needed */
 };
 
 /* ----------------------------------------------------------------------------------------------------- waiting, and ends */
@@ -64,7 +65,7 @@ void request_on_leave(request *r, void (*left)(void *argument), void *argument)
     r->exchange->left_argument = argument;
 }
 
-/* Its bytes count no more for those of requests without a key. */
+/* Its bytes count no more for those of requests without a valid key. */
 static void end_keyless(exchange *x)
 {
     x->connection->http->keyless -= x->keyless ? x->charged : 0;
@@ -160,6 +161,8 @@ static uint64_t largest_body(const exchange *x)
     const uint64_t most = ((uint64_t)s->upload_limit << 20) + MIB / 16;
     if (x->request.route && x->request.route->flags & ROUTE_UPLOAD)
         return most;
+    if (x->request.route && x->request.route->method[0] != 'P') /* GET, DELETE */
+        return NEEDLESS;
     /* JSON may write a character as twelve bytes. */
     const uint64_t characters = 12 * (uint64_t)s->char_limit + MIB;
     return s->char_limit && characters < most ? characters : most;
@@ -171,7 +174,7 @@ static uint64_t most_bytes(const http *h)
     return (uint64_t)BODIES * ((uint64_t)h->server->settings->upload_limit << 20);
 }
 
-/* Those who have shown no key leave room for those who have. */
+/* Those who have shown no valid key leave room for those who have. */
 static bool has_room(const exchange *x, uint64_t bytes)
 {
     const http *const h = x->connection->http;
@@ -218,9 +221,8 @@ static void refuse_body(exchange *x, uint64_t size)
 {
     request *const r = &x->request;
     const bool small = size <= SMALL && !request_header(r, MHD_HTTP_HEADER_TRANSFER_ENCODING);
-    const bool known = keys_know(r->server->keys, r);
-    x->keyless = !known && !r->key;
-    if (!known && r->key && !small && !keys_allow(r->server->keys, r))
+    x->keyless = !keys_shown(r->server->keys, r);
+    if (x->keyless && r->key && !small && !keys_allow(r->server->keys, r))
         return;
     if (!has_room(x, size)) {
         answer_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
@@ -323,7 +325,8 @@ static void handle_request(exchange *x)
 {
     request *const r = &x->request;
     if (fields_end(x) && keys_allow(r->server->keys, r)) {
-        end_keyless(x);
+        if (keys_shown(r->server->keys, r))
+            end_keyless(x);
         r->route->handle(r);
     }
 }

@@ -40,7 +40,7 @@ typedef struct exchange {
     bool json;          /* the body is JSON */
     tr_error parse_error;
     uint64_t charged; /* bytes that count for all requests together: exchange_charge */
-    bool keyless;     /* a key is needed, and neither headers nor the query have one */
+    bool keyless;     /* there are keys, and it has not shown a valid one */
     uint64_t dropped; /* bytes of a body that is too long */
     bool handled;     /* the body is complete */
     bool parsing;     /* by a thread, which alone uses body, fields and upload until it is done; then suspended, too */
@@ -69,7 +69,7 @@ struct http {
     size_t own_port_count;
     exchange *exchanges;
     uint64_t charged;        /* bytes that all requests hold */
-    uint64_t keyless;        /* of them, those of requests whose key must be in the body, if they have one */
+    uint64_t keyless;        /* of them, those of requests that have not shown a valid key: it may be in the body */
     loop_timer rest;         /* until there may be descriptors again */
     bool listening, resumed; /* resumed: libmicrohttpd does not say itself that it has something to do */
 };

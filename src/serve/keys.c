@@ -296,9 +296,14 @@ static bool answer_slower(request *r, const char *what, double limit, unsigned s
     return false;
 }
 
+bool keys_shown(const keys *k, const request *r)
+{
+    return !keys_required(k) || key_of(k, r);
+}
+
 bool keys_know(const keys *k, const request *r)
 {
-    return !keys_required(k) || r->route->flags & ROUTE_OPEN || key_of(k, r);
+    return r->route->flags & ROUTE_OPEN || keys_shown(k, r);
 }
 
 bool keys_allow(keys *k, request *r)

@@ -13,6 +13,8 @@ tr_status keys_reload(keys *k, tr_error *error);
 bool keys_required(const keys *k);
 size_t keys_count(const keys *k);
 
+/* Whether the request has a valid key, or there are none. */
+bool keys_shown(const keys *k, const request *r);
 /* Whether the request has a valid key, or needs none. */
 bool keys_know(const keys *k, const request *r);
 /* Whether the request may go on: it has a valid key where one is needed, and its key or address has not used up its rate

@@ -303,6 +303,37 @@ class Confined(ServeTest):
         self.eventually(lambda: server.upload("/translate_file", "a.txt", b" " * 900000, source="zh", target="en",
                                               api_key="right").status == 200)
 
+    def test_room_for_those_with_a_key(self):
+        keys = self.folder() / "keys"
+        keys.write_text("right\n")
+        keys.chmod(0o600)
+        server = self.start("--api-keys", keys, "--upload-limit", "1")
+        waiting = []
+
+        def send(head, size):
+            waiting.append(server.socket())
+            with contextlib.suppress(OSError):
+                waiting[-1].sendall(head + b"Host: a\r\nContent-Length: %d\r\n\r\n" % size + bytes(size - 1))
+
+        def refused(connections):  # none of the bodies is complete
+            return len(select.select(connections, [], [], 0)[0])
+
+        with server.socket() as c:  # it needs no body
+            c.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n")
+            self.assertEqual(c.recv(100)[9:12], b"413")
+        for _ in range(300):  # more than all may hold; nobody knows yet that these keys are wrong
+            send(b"POST /translate HTTP/1.1\r\nAuthorization: Bearer wrong\r\n", 64 << 10)
+        self.eventually(lambda: refused(waiting) > 200)
+        for _ in range(40):  # the rest of their quarter; they need no key
+            send(b"GET /health HTTP/1.1\r\n", 4 << 10)
+        self.eventually(lambda: refused(waiting[300:]))
+        self.assertEqual(server.get("/health").status, 200)
+        answer = server.upload("/translate_file", "a.txt", "你好".encode() + b" " * 900000, source="zh", target="en",
+                               headers={"Authorization": "Bearer right"})
+        self.assertEqual(answer.status, 200, answer)
+        for c in waiting:
+            c.close()
+
     def test_keys_may_be_replaced(self):
         folder = self.folder()
 
