@@ -3,15 +3,18 @@
 
 #include <stdlib.h>
 
-enum { TURN = 4 }; /* batches that a group takes before it is another group's turn */
+enum {
+    TURN = 4,         /* batches that a group takes before it is another group's turn */
+    BEGUN = 16 << 10, /* bytes of texts that are begun for each step, and a part of one more: cutting them takes time, too */
+};
 
 /* One run of a group on a thread. */
 typedef struct queue_run {
     queue_thread *thread;
     queue_group *group;
     bool urgent;
-    size_t taken;
-    tr_request **batch; /* [held] */
+    size_t taken, begun; /* begun: bytes of texts that steps have not made up for */
+    tr_request **batch;  /* [held] */
     int held;
 } queue_run;
 
@@ -56,7 +59,10 @@ static tr_request *next_request(void *argument, int max_tokens)
         queue_job *job = run->group->ring[level];
         run->group->ring[level] = job->ring_next;
         queue_text *text = job->open;
+        if (!text && run->begun >= BEGUN)
+            break;
         if (!text) {
+            run->begun += job->sizes[job->begun];
             tr_queue_begin_text(run->thread, job);
             continue;
         }
@@ -136,9 +142,10 @@ static void run_groups(queue_thread *t, bool urgent);
 /* Between two steps: what is urgent comes first. */
 static bool before_step(void *argument)
 {
-    const queue_run *run = argument;
+    queue_run *run = argument;
     queue_thread *t = run->thread;
     tr_queue *q = t->queue;
+    run->begun -= run->begun < BEGUN ? run->begun : BEGUN;
     if (atomic_load(&q->stop))
         return false;
     if (atomic_load_explicit(&q->earliest, memory_order_relaxed) != UINT64_MAX)
@@ -163,6 +170,7 @@ static void run_group(queue_thread *t, queue_group *group, bool urgent)
     tr_error error = {0};
     group->users++;
     pthread_mutex_unlock(&q->lock);
+    tr_queue_stop_late_jobs(q); /* also where no text comes as far as a step */
     job.next = next_request;
     job.step = before_step;
     job.done = take_requests;
