@@ -335,7 +335,8 @@ class Limits(FilesTest):
         one, kept = self.memory(server, "VmHWM") - start, self.memory(server, "VmRSS") - start
         self.assertLess(kept, one / 2)
         answers = []
-        threads = [threading.Thread(target=lambda: answers.append(self.add("a.html", page, server=server))) for _ in range(4)]
+        threads = [threading.Thread(target=lambda: answers.append(self.add("a.html", page, server=server)))
+                   for _ in range(4)]
         for t in threads:
             t.start()
         while any(t.is_alive() for t in threads):
