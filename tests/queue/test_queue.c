@@ -52,6 +52,7 @@ static tr_ticket submit(tr_queue *queue, const char *const *list, size_t count, 
     tr_error error;
     if (translate)
         options.translate = *translate;
+    options.prefix_count = options.translate.prefixes ? count : 0;
     if (how)
         options.submit = *how;
     if (tr_queue_submit(queue, list, NULL, count, &options, &ticket, &error) != TR_OK)
@@ -352,6 +353,48 @@ static void test_priority(void **state)
     assert_true(rest < MANY - 1);
     tr_queue_destroy(queue);
     free(many);
+}
+
+/* Long texts that are refused when they are begun, one after the other, hold up neither a short text nor deadlines. */
+static void test_refused(void **state)
+{
+    enum { MANY = 200, SIZE = 90000 };
+    char *const text = malloc(SIZE + 1);
+    const char *many[MANY], *prefixes[MANY];
+    tr_translate_options options = tr_default_options().translate;
+    const tr_submit_options late = {.priority = TR_PRIORITY_LOW, .deadline = 100}, low = {.priority = TR_PRIORITY_LOW};
+    tr_queue *queue = open_queue(1, 32);
+    (void)state;
+    assert_non_null(text);
+    for (size_t i = 0; i < SIZE; i++)
+        text[i] = "今天天气"[i % 12];
+    text[SIZE] = 0;
+    for (int i = 0; i < MANY; i++) {
+        many[i] = text;
+        prefixes[i] = "Hello";
+    }
+    options.prefixes = prefixes;
+    const tr_ticket tickets[] = {submit(queue, many, MANY, &options, &late), submit(queue, many, MANY, &options, &low)};
+    for (int t = 0; t < 2; t++) {
+        size_t count = 1;
+        tr_event *event = tr_queue_wait(queue, t ? submit(queue, texts, 1, NULL, NULL) : tickets[0], -1);
+        if (t) {
+            assert_int_equal(tr_event_status(event), TR_OK);
+            tr_event_free(event);
+            assert_true(tr_queue_cancel(queue, tickets[1]));
+            event = tr_queue_wait(queue, tickets[1], -1);
+        }
+        for (; !tr_event_last(event); count++) {
+            assert_int_equal(tr_event_status(event), TR_ERROR_ARGUMENT);
+            tr_event_free(event);
+            event = tr_queue_wait(queue, tickets[t], -1);
+        }
+        assert_int_equal(tr_event_status(event), t ? TR_ERROR_CANCELLED : TR_ERROR_DEADLINE);
+        assert_true(count < MANY);
+        tr_event_free(event);
+    }
+    tr_queue_destroy(queue);
+    free(text);
 }
 
 static size_t filled(tr_queue *queue)
@@ -698,7 +741,8 @@ int main(void)
         cmocka_unit_test(test_results),  cmocka_unit_test(test_sources),    cmocka_unit_test(test_cancel_step),
         cmocka_unit_test(test_tokens),   cmocka_unit_test(test_limits),     cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_priority), cmocka_unit_test(test_descriptor), cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_soak),     cmocka_unit_test(test_destroy),    cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_soak),       cmocka_unit_test(test_destroy),
+        cmocka_unit_test(test_fill),
     };
     tr_error error;
     model = NULL;
