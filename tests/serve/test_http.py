@@ -178,7 +178,9 @@ class Requests(ServeTest):
         self.assertEqual(answers[1]["alternatives"], [])
 
     def test_headers(self):
-        self.assertIn(b" 431 ", self.raw(b"GET /health HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 100000)[:100])
+        many = b"GET /health HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 100000
+        # The end of a connection with unread data can overtake the answer.
+        self.assertTrue(any(b" 431 " in self.raw(many)[:100] for _ in range(10)))
         self.assertNotIn(b"200 OK", self.raw(b"GET /health HTTP/1.1\r\nX: " + b"y" * 100000 + b"\r\n\r\n"))
         self.assertNotIn(b"200 OK", self.raw(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200), end=True))
         self.assertNotIn(b"200 OK", self.raw(b"GET\r\n\r\n", end=True))
