@@ -333,9 +333,7 @@ static void handle_request(exchange *x)
 
 static void parse_body(void *argument)
 {
-    exchange *const x = argument;
-    fields_parse(x);
-    x->parsed = true;
+    fields_parse(argument);
 }
 
 static void on_body_parsed(void *argument)
@@ -344,7 +342,7 @@ static void on_body_parsed(void *argument)
     x->parsing = false;
     if (x->left_early)
         exchange_cut(x);
-    else if (x->parsed)
+    else if (x->parse_error.status != TR_ERROR_CANCELLED)
         handle_request(x);
     else
         answer_error(&x->request, 503, "the server is being stopped");
@@ -358,6 +356,7 @@ static void begin_handling(exchange *x)
         answer_too_large(x, largest_body(x) + x->dropped);
     if (x->dropped || !fields_may_parse(x))
         return;
+    x->parse_error.status = TR_ERROR_CANCELLED; /* if the thread does not come to it */
     x->parsing = x->body.size > SMALL && loop_work(x->request.server->loop, parse_body, on_body_parsed, x);
     if (!x->parsing) {
         fields_parse(x);

@@ -36,18 +36,17 @@ typedef struct exchange {
     char *part; /* of the path, that "*" stands for; NULL: the route has none */
     char address[64];
     tr_buffer body;
-    value_count values; /* of the body, if it is JSON */
-    bool json;          /* the body is JSON */
-    tr_error parse_error;
-    uint64_t charged; /* bytes that count for all requests together: exchange_charge */
-    bool keyless;     /* there are keys, and it has not shown a valid one */
-    uint64_t dropped; /* bytes of a body that is too long */
-    bool handled;     /* the body is complete */
-    bool parsing;     /* by a thread, which alone uses body, fields and upload until it is done; then suspended, too */
-    bool parsed;      /* by that thread; false: the server ended before */
-    bool suspended;   /* until there is an answer, or the next part of it */
-    bool left_early;  /* while parsing */
-    bool gone;        /* the client went away */
+    value_count values;   /* of the body, if it is JSON */
+    bool json;            /* the body is JSON */
+    tr_error parse_error; /* TR_ERROR_CANCELLED: the server ended before a thread came to it */
+    uint64_t charged;     /* bytes that count for all requests together: exchange_charge */
+    bool keyless;         /* there are keys, and it has not shown a valid one */
+    uint64_t dropped;     /* bytes of a body that is too long */
+    bool handled;         /* the body is complete */
+    bool parsing;         /* by a thread, which alone uses body, fields and upload until it is done; then suspended, too */
+    bool suspended;       /* until there is an answer, or the next part of it */
+    bool left_early;      /* while parsing */
+    bool gone;            /* the client went away */
 
     struct MHD_Response *response; /* the answer */
     unsigned status;
