@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the page of `translate serve` in a headless Chromium: bench/page.py [--build DIR] [--rounds N].
 
-The server runs on one core with one thread, the browser on the others (tools/browser.sh installs it). Medians, with the
+The server runs on one core with one thread, the browser on all (tools/browser.sh installs it). Medians, with the
 fastest and the slowest round, of
     ready   from the first byte of the page's answer until its scripts have run, and until it is painted: in a new profile,
             and again in the same one; beside /version, a line of text, which shows what the browser takes by itself
@@ -47,10 +47,8 @@ def main():
     a = p.parse_args()
     support.TOOL, support.MODEL = a.build / "translate", a.model
     print(machine())
-    first, *others = sorted(os.sched_getaffinity(0))
+    first = min(os.sched_getaffinity(0))
     server = support.Server("--threads", 1, preexec_fn=lambda: os.sched_setaffinity(0, {first}))
-    if others:
-        os.sched_setaffinity(0, others)
     address = f"http://127.0.0.1:{server.address[1]}/"
 
     paths, times = ("", "version"), {}
