@@ -11,10 +11,9 @@ import tempfile
 import unittest
 
 import support
-from support import LINES, SANITIZED, CommandTest, at_most, environment, many_lines, text_of, unprivileged, wait_for
+from support import LINES, CommandTest, at_most, environment, many_lines, text_of, unprivileged, wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LONG = 600 if SANITIZED else 4000  # lines of a run that is interrupted
 
 
 class FileTest(CommandTest):
@@ -739,7 +738,7 @@ class NoFiles(CommandTest):
 class Interrupted(CommandTest):
     def check(self, number, status, stdin_open):
         """Interrupts a run whose output has begun, then resumes it; the result is that of an uninterrupted run."""
-        lines = many_lines(LONG)
+        lines = many_lines(4000)
         source, output = self.file("in.txt", text_of(lines)), self.folder / "out.txt"
         part = self.folder / "out.txt.part"
         options = ["--max-length", "3"]
@@ -757,7 +756,7 @@ class Interrupted(CommandTest):
         self.assertFalse(output.exists())
         done = part.read_bytes().count(b"\n")
         self.assertTrue(part.read_bytes().endswith(b"\n"))
-        self.assertTrue(0 < done < LONG, done)
+        self.assertTrue(0 < done < 4000, done)
         if stdin_open:
             self.good(*args, "--resume", stdin=text_of(lines[: done + 50]))
             self.assertEqual(output.read_bytes(), self.good(*options, stdin=text_of(lines[: done + 50])))
