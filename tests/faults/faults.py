@@ -595,6 +595,21 @@ def drop_privileges(folder):
         os.setuid(NOBODY)
 
 
+def run_unprivileged(sweep_class, options):
+    """Runs a sweep without privileges, in a folder that is removed afterwards, and ends with its status."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="translate-faults-"))
+    os.chmod(folder, 0o755)
+    child = os.fork()  # the one that removes the folder may
+    if child:
+        _, status = os.waitpid(child, 0)
+        shutil.rmtree(folder)
+        sys.exit(os.waitstatus_to_exitcode(status))
+    (folder / "inputs").mkdir()
+    sweep = sweep_class(options, folder)
+    drop_privileges(folder)
+    sys.exit(sweep.run())
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tool", type=pathlib.Path)
@@ -607,17 +622,7 @@ def main():
     parser.add_argument("--sanitized", action="store_true")
     options = parser.parse_args()
     options.only = [word for words in options.only for word in words.split()]
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="translate-faults-"))
-    os.chmod(folder, 0o755)
-    child = os.fork()  # the one that removes the folder may
-    if child:
-        _, status = os.waitpid(child, 0)
-        shutil.rmtree(folder)
-        sys.exit(os.waitstatus_to_exitcode(status))
-    (folder / "inputs").mkdir()
-    sweep = Sweep(options, folder)
-    drop_privileges(folder)
-    sys.exit(sweep.run())
+    run_unprivileged(Sweep, options)
 
 
 if __name__ == "__main__":

@@ -21,12 +21,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from faults import KINDS, SECONDS, SKIPPED, drop_privileges
+from faults import KINDS, SECONDS, SKIPPED, run_unprivileged
 
 TEXT = "今天天气很好。"
 HTML = "<p>今天天气很好。</p>\n<!-- " + "x" * 5000 + " -->"
@@ -152,7 +151,6 @@ class Sweep:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
         inputs = folder / "inputs"
-        inputs.mkdir()
         for path in [*options.tool.parent.glob("translate*"), options.shim, options.model]:
             if path.is_file():
                 shutil.copy(path, inputs / path.name)
@@ -215,16 +213,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", action="append", default=[])
     options = parser.parse_args()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="translate-faults-"))
-    os.chmod(folder, 0o755)
-    child = os.fork()  # the one that removes the folder may
-    if child:
-        _, status = os.waitpid(child, 0)
-        shutil.rmtree(folder)
-        sys.exit(os.waitstatus_to_exitcode(status))
-    sweep = Sweep(options, folder)
-    drop_privileges(folder)
-    sys.exit(sweep.run())
+    run_unprivileged(Sweep, options)
 
 
 if __name__ == "__main__":
