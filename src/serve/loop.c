@@ -54,9 +54,9 @@ struct loop {
 
     pthread_mutex_t lock; /* for the rest */
     work_list finished;
-    pool short_work, long_work[LOOP_APART];
-    pthread_cond_t left; /* of a worker */
-    int living;          /* workers of all pools */
+    pool pools[LOOP_APART + 1]; /* the kinds of loop_apart, then the short work */
+    pthread_cond_t left;        /* of a worker */
+    int living;                 /* workers of all pools */
     bool ending;
 };
 
@@ -220,12 +220,12 @@ static bool add_work(pool *t, loop_call *run, loop_call *done, void *argument)
 
 bool loop_work(loop *l, loop_call *run, loop_call *done, void *argument)
 {
-    return add_work(&l->short_work, run, done, argument);
+    return add_work(&l->pools[LOOP_APART], run, done, argument);
 }
 
 bool loop_work_apart(loop *l, loop_apart kind, loop_call *run, loop_call *done, void *argument)
 {
-    return add_work(&l->long_work[kind], run, done, argument);
+    return add_work(&l->pools[kind], run, done, argument);
 }
 
 static void finish_work(void *argument)
@@ -268,9 +268,9 @@ loop *loop_create(tr_error *error)
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&l->left, &clock);
     pthread_condattr_destroy(&clock);
-    set_up_pool(&l->short_work, l, WORKERS, INT_MAX);
-    set_up_pool(&l->long_work[LOOP_DOCUMENTS], l, 1, INT_MAX);
-    set_up_pool(&l->long_work[LOOP_ATTENTION], l, 1, ATTENTION_WAITING);
+    set_up_pool(&l->pools[LOOP_APART], l, WORKERS, INT_MAX);
+    set_up_pool(&l->pools[LOOP_DOCUMENTS], l, 1, INT_MAX);
+    set_up_pool(&l->pools[LOOP_ATTENTION], l, 1, ATTENTION_WAITING);
     l->finished.end = &l->finished.first;
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
     l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -303,9 +303,8 @@ bool loop_stop_work(loop *l, unsigned milliseconds)
     const struct timespec until = {.tv_sec = (time_t)(end / 1000000000), .tv_nsec = (long)(end % 1000000000)};
     pthread_mutex_lock(&l->lock);
     l->ending = true;
-    pthread_cond_broadcast(&l->short_work.arrived);
-    for (int i = 0; i < LOOP_APART; i++)
-        pthread_cond_broadcast(&l->long_work[i].arrived);
+    for (int i = 0; i <= LOOP_APART; i++)
+        pthread_cond_broadcast(&l->pools[i].arrived);
     while (l->living && pthread_cond_timedwait(&l->left, &l->lock, &until) == 0)
         ;
     const bool stopped = !l->living;
@@ -317,13 +316,11 @@ bool loop_stop_work(loop *l, unsigned milliseconds)
 void loop_end_work(loop *l)
 {
     (void)loop_stop_work(l, 0);
-    join_pool(&l->short_work);
-    for (int i = 0; i < LOOP_APART; i++)
-        join_pool(&l->long_work[i]);
+    for (int i = 0; i <= LOOP_APART; i++)
+        join_pool(&l->pools[i]);
     finish_work(l);
-    drop_waiting(&l->short_work);
-    for (int i = 0; i < LOOP_APART; i++)
-        drop_waiting(&l->long_work[i]);
+    for (int i = 0; i <= LOOP_APART; i++)
+        drop_waiting(&l->pools[i]);
 }
 
 void loop_free(loop *l)
@@ -340,9 +337,8 @@ void loop_free(loop *l)
     if (l->wake >= 0)
         close(l->wake);
     pthread_mutex_destroy(&l->lock);
-    pthread_cond_destroy(&l->short_work.arrived);
-    for (int i = 0; i < LOOP_APART; i++)
-        pthread_cond_destroy(&l->long_work[i].arrived);
+    for (int i = 0; i <= LOOP_APART; i++)
+        pthread_cond_destroy(&l->pools[i].arrived);
     pthread_cond_destroy(&l->left);
     free(l);
 }
