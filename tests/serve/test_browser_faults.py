@@ -368,6 +368,8 @@ class WithoutScripts(PageTest):
     def test_text_of_several_lines(self):
         self.send("\n今天天气很好。\n\n  谢谢 & <再见>。\n")
         expect(self.page.locator("#source")).to_have_value("\n今天天气很好。\n\n  谢谢 & <再见>。\n")
+        # The empty line shows once the style sheet is there.
+        expect(self.page.locator("#result")).to_have_css("white-space", "pre-wrap")
         self.assertRegex(self.page.inner_text("#result"), r"weather.*\n\n *\S")
 
     def test_hostile_texts(self):
