@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """Makes C of web pages.
-Usage: embed.py PAGE.html NAME HEADER OUT.c      one string that holds the page with the style sheets and scripts that it
-                                                 names in it
+Usage: embed.py PAGE.html NAME HEADER OUT.c     one string that holds the page with the style sheets and scripts that it
+                                                names in it
        embed.py --files FILE... NAME HEADER OUT.c
-                                                 an array of files: {name, type, data, size}, with an empty one at its end;
-                                                 a page comes once for each language of messages.js, with its texts filled
-                                                 in: page.html as page.en.html, page.zh.html"""
+                                                an array of files: {name, type, data, size}, with an empty one at its end,
+                                                and NAME_inline, what a Content-Security-Policy allows for the pages.
+                                                page.html comes once for each language of messages.js, with its texts filled
+                                                in, as page.en.html and page.zh.html, with page/style.css and all that
+                                                page/main.js imports in it; later.js, which main.js imports when it runs,
+                                                comes with all that main.js does not have"""
+import base64
+import hashlib
 import html
 import json
 import pathlib
@@ -15,25 +20,31 @@ import sys
 PER_LINE = 24
 TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 LANGUAGES = ("en", "zh")  # in the order of each message
+IMPORT = re.compile(r'(?m)^import (.+) from "\./(.+)";$')
+
+
+def put_in(text, read):
+    """The page with its style sheets and scripts in it, and the texts of these. read: the text of a name."""
+    parts = []
+
+    def element(tag, name, attributes=""):
+        part = f"\n{read(name)}"
+        if f"</{tag}" in part.lower():
+            sys.exit(f"{name}: holds </{tag}, which would end it in the page")
+        parts.append(part)
+        return f"<{tag}{attributes}>{part}</{tag}>"
+
+    text = re.sub(r'<link rel="stylesheet" href="([^":]+)">', lambda m: element("style", m[1]), text)
+    text = re.sub(r'<script( type="module")? src="([^":]+)"></script>', lambda m: element("script", m[2], m[1] or ""), text)
+    return text, parts
 
 
 def embed(page):
-    """The page's text; what it names lies beside it."""
-    def contents(name, end):
-        text = (page.parent / name).read_text(encoding="utf-8")
-        if end in text.lower():
-            sys.exit(f"{page.parent / name}: holds {end}, which would end it in the page")
-        return text
+    """The page's text; what it names lies beside it. Its modules become plain scripts, which see what others export."""
+    def read(name):
+        return re.sub(r"(?m)^export ", "", (page.parent / name).read_text(encoding="utf-8"))
 
-    def script(name):
-        """A module as a plain script: what it exports is visible to the page's other scripts."""
-        return re.sub(r"(?m)^export ", "", contents(name, "</script"))
-
-    text = page.read_text(encoding="utf-8")
-    text = re.sub(r'<link rel="stylesheet" href="([^":]+)">',
-                  lambda m: "<style>\n" + contents(m[1], "</style") + "</style>", text)
-    return re.sub(r'<script src="([^":]+)"></script>',
-                  lambda m: "<script>\n" + script(m[1]) + "</script>", text)
+    return put_in(page.read_text(encoding="utf-8"), read)[0]
 
 
 def translate(page, language):
@@ -51,6 +62,54 @@ def translate(page, language):
     return re.sub(r'(<[^<>]* data-t="([^"]+)"[^<>]*>)', lambda m: m[1] + message(m[2]), text)
 
 
+def join(entry, sources, given=()):
+    """One script of the module and of those that it imports, but for those given, and their names. Each becomes a function
+    that is called once; what it exports is found in `modules`."""
+    order = []
+
+    def add(name, path):
+        if name in path:
+            sys.exit(f"{' imports '.join((*path, name))}: no order is right")
+        if name in order or name in given:
+            return
+        for _, needed in IMPORT.findall(sources[name]):
+            add(needed, (*path, name))
+        order.append(name)
+
+    def exported(name):
+        whole = ["default: whole"] if re.search(r"(?m)^export default ", sources[name]) else []
+        return re.findall(r"(?m)^export (?:(?:async )?function|const) ([\w$]+)", sources[name]) + whole
+
+    def bind(match):
+        names, module = match.groups()
+        if missing := set(re.findall(r"[\w$]+", names)) - set(exported(module)) if names[0] == "{" else ():
+            sys.exit(f"{module}: does not export {', '.join(missing)}")
+        names = names if names[0] == "{" else names[len("* as "):] if names[0] == "*" else f"{{ default: {names} }}"
+        return f'const {names} = modules["{module}"];'
+
+    def wrap(name):
+        text = IMPORT.sub(bind, sources[name])
+        text = re.sub(r"(?m)^export default ", "const whole = ", text)
+        text = re.sub(r"(?m)^export (?=const |function |async function )", "", text)
+        if re.search(r"(?m)^(import|export)\b", text):
+            sys.exit(f"{name}: has an import or export that {pathlib.Path(__file__).name} does not know")
+        return f'modules["{name}"] = (() => {{\n{text}return {{ {", ".join(exported(name))} }};\n}})();\n'
+
+    add(entry, ())
+    return "".join(map(wrap, order)), order
+
+
+def join_page(sources):
+    """The scripts of a page: main.js to be put into it, and later.js."""
+    main, first = join("main.js", sources)
+    later, others = join("later.js", sources, first)
+    if unused := sources.keys() - {*first, *others}:
+        sys.exit(f"{', '.join(unused)}: no script imports it")
+    main = main.replace('import("./later.js")', 'import("./page/later.js").then((script) => script.default(modules))')
+    return {"main.js": f"const modules = {{}};\n{main}",
+            "later.js": f'export default (modules) => {{\n{later}return modules["later.js"];\n}};\n'}
+
+
 def array(name, text):
     """C of an array of characters, which ends with a NUL."""
     data = text.encode()
@@ -62,17 +121,23 @@ def array(name, text):
 
 
 def embed_files(files, name):
-    texts = {}
-    for file in map(pathlib.Path, files):
-        if file.suffix == ".html":
-            for language in LANGUAGES:
-                texts[f"{file.stem}.{language}.html"] = translate(file, language)
-        else:
-            texts[file.name] = file.read_text(encoding="utf-8")
+    paths = {path.name: path for path in map(pathlib.Path, files)}
+    texts = {file: path.read_text(encoding="utf-8") for file, path in paths.items() if path.suffix != ".html"}
+    texts |= join_page({file: texts.pop(file) for file in list(texts) if file.endswith(".js")})
+    inline = {}
+    for path in (path for path in paths.values() if path.suffix == ".html"):
+        for language in LANGUAGES:
+            page, parts = put_in(translate(path, language), lambda address: texts[address.removeprefix("page/")])
+            texts[f"{path.stem}.{language}.html"] = page
+            inline |= dict.fromkeys(parts)
+    for file in ("main.js", "style.css"):
+        del texts[file]
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()}'" for part in inline)
     arrays = "".join(f"static {array(f'file_{i}', text)}\n" for i, text in enumerate(texts.values()))
     rows = "".join(f'    {{"{file}", "{TYPES[pathlib.Path(file).suffix]}; charset=utf-8", file_{i}, sizeof file_{i} - 1}},\n'
                    for i, file in enumerate(texts))
-    return f"{arrays}const embedded_file {name}[] = {{\n{rows}    {{0}},\n}};\n"
+    return (f"{arrays}const embedded_file {name}[] = {{\n{rows}    {{0}},\n}};\n"
+            f'const char {name}_inline[] = "{hashes}";\n')
 
 
 def main():

@@ -14,12 +14,15 @@
 
 /* --------------------------------------------------------------------------------------------------------------- answers */
 
-/* The page runs nothing but its own files, whatever a text holds. */
+/* The page runs nothing but its own scripts, whatever a text holds. */
 static void add_headers(request *r, const char *keep)
 {
-    answer_header(r, "Content-Security-Policy",
-                  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-                  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
+    char policy[512];
+    snprintf(policy, sizeof policy,
+             "default-src 'none'; script-src 'self' %s; style-src %s; connect-src 'self'; img-src 'self'; "
+             "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+             page_files_inline, page_files_inline);
+    answer_header(r, "Content-Security-Policy", policy);
     answer_header(r, "Referrer-Policy", "no-referrer"); /* the address may have a text */
     answer_header(r, "Cache-Control", keep);
 }

@@ -10,7 +10,9 @@ typedef struct embedded_file {
     size_t size;
 } embedded_file;
 
-extern const embedded_file page_files[]; /* made by tools/embed.py; an empty one ends it */
+/* Made by tools/embed.py. */
+extern const embedded_file page_files[]; /* an empty one ends it */
+extern const char page_files_inline[];   /* hashes of the style sheet and of the script in the page, for its policy */
 
 /* Answers with an error as the page shows it: for routes with ROUTE_PAGE. */
 void page_refuse(request *r, unsigned status, const char *message);

@@ -1,12 +1,13 @@
 /* The attention of a sentence of the last translation: a map that pointer and arrow keys read, and a table of what each
- * token looks at most. What draws it is loaded with the first map. */
+ * token looks at most. */
 import { $, app } from "./app.js";
+import * as maps from "./maps.js";
+import * as paint from "./paint.js";
 
 const KINDS = ["cross", "encoder", "decoder"];
 const FONT = "system-ui, sans-serif";
 const LABEL = 12, LONGEST = 110; // pixels: the labels' size, and their room
 
-let maps, paint;
 let translated; // the last one of the text's tab; undefined: none
 let wanted = 0; // counts what is asked for: an answer to what was asked before is dropped
 let view;       // what is shown: {kind, layer, head, cell, left, top}
@@ -31,10 +32,7 @@ async function ask() {
   const [text, translation] = sentences[$("attention-sentence").selectedIndex];
   $("attention-body").setAttribute("aria-busy", "true");
   try {
-    const [answer, ...modules] = await Promise.all([
-      app.json("v1/attention", { json: { text, source, target, translation, parts: [kind] } }),
-      import("./maps.js"), import("./paint.js")]);
-    [maps, paint] = modules;
+    const answer = await app.json("v1/attention", { json: { text, source, target, translation, parts: [kind] } });
     if (mine === wanted) take(kind, answer);
   } catch (error) {
     if (mine === wanted) {

@@ -12,7 +12,8 @@ export const AXES = {
   encoder: { rows: { side: "source", first: 0 }, columns: { side: "source", first: 0 } },
   decoder: { rows: { side: "target", first: 1 }, columns: { side: "target", first: 0 } },
 };
-export const UNITS = {}, MAPS = {};
+export const UNITS = {};
+export const MAPS = {};
 
 /* units: { source, target }, names of tokens. maps: for each kind { layers, heads, rows, columns, weights }, an array
  * [layers * heads * rows * columns], which may be empty. */
