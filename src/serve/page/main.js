@@ -1,6 +1,5 @@
 /* Start of the page. */
 import { $, app } from "./app.js";
-import * as history from "./history.js";
 import * as textTab from "./text.js";
 
 const tabs = [...$("tabs").children];
@@ -118,7 +117,7 @@ function start() {
   startTabs();
   findKey();
   app.on("refused", askForKey);
-  for (const part of [textTab, history]) part.init();
+  textTab.init();
   findOut("v1/languages", ({ languages }) => {
     app.languages = languages;
     app.emit("languages");
