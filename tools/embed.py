@@ -35,7 +35,7 @@ def put_in(text, read):
         return f"<{tag}{attributes}>{part}</{tag}>"
 
     text = re.sub(r'<link rel="stylesheet" href="([^":]+)">', lambda m: element("style", m[1]), text)
-    text = re.sub(r'<script( type="module" blocking="render")? src="([^":]+)"></script>', lambda m: element("script", m[2], m[1] or ""), text)
+    text = re.sub(r'<script( [^<>]*)? src="([^":]+)"></script>', lambda m: element("script", m[2], m[1] or ""), text)
     return text, parts
 
 

@@ -1,14 +1,19 @@
 """The page at /: its files, what the browser may do with it, and the form that it is without JavaScript."""
+import base64
+import hashlib
 import html.parser
 import json
 import pathlib
 import re
+import sys
+import unittest
 
 import support
 from support import ServeTest
 
 SOURCES = pathlib.Path(__file__).parent.parent.parent / "src"
 FOLDER = SOURCES / "serve" / "page"
+SERVED = {"icon.svg": "image/svg+xml", "later.js": "text/javascript"}  # beside the page
 FILES = [*FOLDER.iterdir(), *(SOURCES / "view" / "page" / name for name in ("maps.js", "paint.js"))]
 HOSTILE = '"\'></textarea></title><script>alert(1)</script>&lt;<!--{{key}}{{text}}&#0;\u2028'
 TEXT = "今天天气很好。"
@@ -61,14 +66,18 @@ class Files(ServeTest):
         self.assertNotIn(b"{{", answer.body)
         ids = [a["id"] for _, a in page.tags if "id" in a]
         self.assertEqual(len(ids), len({*ids}))
-        for tag, attributes in page.tags:  # whatever it names lies beside it, and nothing is executed in it
+        for tag, attributes in page.tags:  # whatever it names lies beside it, and nothing of a text is executed
             for name in attributes:
                 self.assertFalse(name.startswith("on") or name == "style", attributes)
             address = attributes.get("src") or attributes.get("href") or attributes.get("action") or "./"
             self.assertRegex(address, r"^(\./|page/[a-z]+\.[a-z]+)$")
             if address != "./":
                 self.assertEqual(self.server.get("/" + address).status, 200, address)
-            self.assertTrue(tag not in ("script", "style") or "src" in attributes, tag)
+        policy = answer.headers["Content-Security-Policy"]
+        for tag in ("style", "script"):
+            [part] = re.findall(f"<{tag}(?: [^>]*)?>(.*?)</{tag}>", answer.body.decode(), re.DOTALL)
+            allowed = re.search(f"{tag}-src ([^;]*)", policy)[1]
+            self.assertIn(f"'sha256-{base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()}'", allowed)
         self.assertEqual(self.server.ask("HEAD", "/").headers["Content-Length"], str(len(answer.body)))
 
     def test_languages(self):
@@ -76,26 +85,25 @@ class Files(ServeTest):
                                  ("fr,zh-TW", "zh"), (",,;;", "en"), ("zh" * 100, "zh")):
             answer = self.server.get("/", {"Accept-Language": header} if header is not None else None)
             self.assertIn(f'<html lang="{language}">', answer.body.decode(), header)
-            self.assertEqual("翻译" in answer.body.decode(), language == "zh")
+            self.assertEqual("翻译" in answer.body.decode().partition("<body>")[2], language == "zh")
             self.assertIn("Accept-Language", answer.headers["Vary"])
 
     def test_headers(self):
-        for path, kind in (("/", "text/html"), ("/page/app.js", "text/javascript"), ("/page/style.css", "text/css"),
-                           ("/page/icon.svg", "image/svg+xml")):
+        for path, kind in (("/", "text/html"), *((f"/page/{name}", kind) for name, kind in SERVED.items())):
             for answer in (self.server.get(path), self.server.form(path, text=TEXT, target="en") if path == "/" else None):
                 if not answer:
                     continue
                 self.assertEqual(answer.headers["Content-Type"], kind + "; charset=utf-8")
                 policy = answer.headers["Content-Security-Policy"]
-                for rule in ("default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'",
-                             "base-uri 'none'", "form-action 'self'"):
+                for rule in ("default-src 'none'", "script-src 'self' 'sha256-", "style-src 'sha256-", "connect-src 'self'",
+                             "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"):
                     self.assertIn(rule, policy)
                 self.assertNotIn("unsafe", policy)
                 self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
                 self.assertEqual(answer.headers["Referrer-Policy"], "no-referrer")
 
     def test_kept_copies(self):
-        for path in ("/", "/page/app.js"):
+        for path in ("/", "/page/later.js"):
             first = self.server.get(path)
             tag = first.headers["ETag"]
             self.assertEqual(first.headers["Cache-Control"], "no-cache")
@@ -110,21 +118,24 @@ class Files(ServeTest):
         self.assertEqual(self.server.get("/", {"Accept-Language": "en", "If-None-Match": tags[0]}).status, 200)
 
     def test_all_files_are_small_and_served(self):
-        size = 0
-        for file in FILES:
-            answer = self.server.get("/" if file.name == "index.html" else "/page/" + file.name)
-            self.assertEqual(answer.status, 200, file)
-            size += len(answer.body)
-            if file.name != "index.html":
-                self.assertEqual(answer.body, file.read_bytes())
-            self.assertFalse(re.search(rb"(src|href|url|from|import)\W{1,3}(https?:)?//", answer.body), file)
-        self.assertLess(size, LIMIT)
+        """What each file holds arrives, in the page or beside it."""
+        answers = [self.server.get("/"), *(self.server.get(f"/page/{name}") for name in SERVED)]
+        self.assertEqual({answer.status for answer in answers}, {200})
+        texts = [answer.body.decode() for answer in answers]
+        self.assertLess(sum(len(answer.body) for answer in answers), LIMIT)
+        for text in texts:
+            self.assertIsNone(re.search(r"(src|href|url|from|import)\W{1,3}(https?:)?//", text))
+        for file in (file for file in FILES if file.name != "index.html"):
+            lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not re.match("import|export|.*import[(]", line)]
+            self.assertEqual(sum("\n".join(lines[-3:]) in text for text in texts), 1, file)
+            for line in lines:
+                self.assertTrue(any(line in text for text in texts), line)
 
     def test_no_other_files(self):
-        for name in ("index.html", "index.en.html", "nothing.js", "..", "%2e%2e", "app.js/x", "APP.JS"):
+        for name in ("index.html", "index.en.html", "main.js", "style.css", "..", "%2e%2e", "later.js/x", "LATER.JS"):
             self.assertIn(self.server.get("/page/" + name).status, (404, 400), name)
         self.assertEqual(self.server.get("/page/").status, 404)
-        self.assertEqual(self.server.ask("POST", "/page/app.js").status, 405)
+        self.assertEqual(self.server.ask("POST", "/page/later.js").status, 405)
 
     def test_messages(self):
         """Each text in both languages, and none that nobody asks for."""
@@ -147,6 +158,37 @@ class Files(ServeTest):
             pattern = "([a-z_.]*)".join(re.escape(part) for part in re.split(r"\$\{[^}]*\}", template))
             asked |= {n for n in names if (found := re.fullmatch(pattern, n)) and {*found.groups()} <= words}
         self.assertEqual(names - asked, set())
+
+
+class Joined(unittest.TestCase):
+    """tools/embed.py: modules that become one script."""
+
+    @classmethod
+    def setUpClass(cls):
+        sys.path.insert(0, str(SOURCES.parent / "tools"))
+        cls.embed = __import__("embed")
+
+    def test_order_and_names(self):
+        sources = {"main.js": 'import { $, b } from "./b.js";\nimport * as c from "./c.js";\nstart($, b, c);\n',
+                   "b.js": 'import d from "./d.js";\nexport const $ = 1;\nexport async function b() {}\nd();\n',
+                   "c.js": 'import d from "./d.js";\nexport function f() {}\n', "d.js": "export default { d: 1 };\n"}
+        text, order = self.embed.join("main.js", sources)
+        self.assertEqual(order, ["d.js", "b.js", "c.js", "main.js"])
+        self.assertEqual(text.count('modules["d.js"] = '), 1)
+        self.assertNotRegex(text, r"(?m)^\s*(import|export)")
+        self.assertIn('const { $, b } = modules["b.js"];', text)
+        self.assertIn("return { $, b };", text)
+        self.assertNotIn('modules["d.js"] = ', self.embed.join("c.js", sources, ["d.js"])[0])
+
+    def test_refused(self):
+        for sources in ({"a.js": 'import { b } from "./b.js";\n', "b.js": 'import * as a from "./a.js";\n'},
+                        {"a.js": 'import { b } from "./b.js";\n', "b.js": "export const c = 1;\n"},
+                        {"a.js": 'import "./b.js";\n', "b.js": ""}, {"a.js": "export let a = 1;\n"},
+                        {"a.js": "export { a };\n"}):
+            with self.assertRaises(SystemExit):
+                self.embed.join("a.js", sources)
+        with self.assertRaises(SystemExit):
+            self.embed.put_in('<script src="a.js"></script>', lambda name: 'text = "</SCRIPT>";\n')
 
 
 class Form(ServeTest):
@@ -212,7 +254,7 @@ class Form(ServeTest):
         server = self.start("--url-prefix", "/a/b")
         self.assertEqual(server.get("/").status, 404)
         self.assertEqual(server.get("/a/b/").body, self.server.get("/").body)
-        self.assertEqual(server.get("/a/b/page/app.js").status, 200)
+        self.assertEqual(server.get("/a/b/page/later.js").status, 200)
         answer = server.get("/a/b")
         self.assertEqual((answer.status, answer.headers["Location"]), (308, "b/"))  # relative: a proxy may have another path
         self.assertEqual(server.get("/a/bc").status, 404)
@@ -236,7 +278,7 @@ class Keys(ServeTest):
         server = self.start("--api-keys", file)
         page = Page(server.get("/").body.decode())
         self.assertNotIn("hidden", page["key-bar"])
-        self.assertEqual(server.get("/page/app.js").status, 200)
+        self.assertEqual(server.get("/page/later.js").status, 200)
         self.assertEqual(server.get("/v1/languages").status, 200)
         for key in (None, "wrong", HOSTILE):
             answer = server.form("/", {"Accept-Language": "zh"}, text=TEXT, target="en", **({"api_key": key} if key else {}))
