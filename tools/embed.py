@@ -39,6 +39,13 @@ def put_in(text, read):
     return text, parts
 
 
+def shorten(name, text):
+    """Without indentation, and without comments that have lines of their own."""
+    if any(line.count("`") % 2 for line in text.splitlines()):
+        sys.exit(f"{name}: has a string of several lines")
+    return re.sub(r"(?m)^[ ]+", "", re.sub(r"(?ms)^ */\*.*?\*/\n|^ *//[^\n]*\n|^\n", "", text))
+
+
 def embed(page):
     """The page's text; what it names lies beside it. Its modules become plain scripts, which see what others export."""
     def read(name):
@@ -124,6 +131,7 @@ def embed_files(files, name):
     paths = {path.name: path for path in map(pathlib.Path, files)}
     texts = {file: path.read_text(encoding="utf-8") for file, path in paths.items() if path.suffix != ".html"}
     texts |= join_page({file: texts.pop(file) for file in list(texts) if file.endswith(".js")})
+    texts |= {file: shorten(file, texts[file]) for file in texts if not file.endswith(".svg")}
     inline = {}
     for path in (path for path in paths.values() if path.suffix == ".html"):
         for language in LANGUAGES:

@@ -2,9 +2,10 @@
 import json
 import re
 import socket
+import time
 
 import support
-from page import DEFAULT_MODEL, HOSTILE, NICE, WEATHER, PageTest, expect
+from page import DEFAULT_MODEL, HOSTILE, NICE, WEATHER, PageTest, browser, expect
 
 UNREACHABLE = r"net::ERR_(CONNECTION_\w+|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|FAILED)"
 
@@ -150,11 +151,16 @@ class Drafts(PageTest):
         self.open()
         self.translate(WEATHER, NICE)
         self.page.evaluate("""{
-          window.fetch = async () => new Response(new ReadableStream({ start(stream) {
-            window.push = (text) => stream.enqueue(new TextEncoder().encode(text)); } })); }""")
+          const others = window.fetch;
+          window.fetch = async (path, options) => path !== "v1/translate" ? others(path, options) :
+            new Response(new ReadableStream({ start(stream) {
+              window.push = (text) => stream.enqueue(new TextEncoder().encode(text)); } }));
+          null; }""")  # Playwright calls what is a function
 
     def wait_for(self, what):  # Playwright's wait_for_function() needs what the page's policy forbids
-        self.page.evaluate(f"(async () => {{ while (!({what})) await new Promise((done) => setTimeout(done, 10)); }})()")
+        end = time.monotonic() + browser.SECONDS
+        while not self.page.evaluate(f"!!({what})"):
+            self.assertLess(time.monotonic(), end, what)
 
     def push(self, text):
         self.wait_for("window.push")
@@ -216,6 +222,17 @@ class Gone(PageTest):
         self.start("--port", port)
         expect(self.page.locator("#notice")).to_be_hidden()
         expect(self.page.locator("#result .sentence")).not_to_have_count(0)
+
+
+    def test_gone_before_all_scripts_came(self):
+        self.page = self.context(locale="en-US").new_page()
+        self.origin = f"http://127.0.0.1:{self.server.address[1]}"
+        self.expect_complaints("ERR_FAILED")
+        self.page.route("**/later.js", times=2, handler=lambda route: route.abort())
+        self.page.goto(self.origin)
+        self.translate(WEATHER, NICE)
+        self.page.click("#tab-glossary")
+        expect(self.page.locator("#panel-glossary input").first).to_be_visible()
 
 
 class Key(PageTest):

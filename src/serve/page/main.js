@@ -79,23 +79,31 @@ function startTabs() {
   };
 }
 
-/* Until the server answers, the page has its own choices. */
-async function findOut(path, take) {
-  let answer;
-  for (let seconds = 1; !answer; seconds = Math.min(2 * seconds, 30)) {
+/* Until the server answers, the page has what it came with. undefined: the server refuses. */
+async function untilThere(ask) {
+  for (let seconds = 1;; seconds = Math.min(2 * seconds, 30)) {
     try {
-      answer = await app.json(path);
+      return await ask();
     } catch (error) {
-      if (error.status === 403 || error.status === 404) return;
+      if (error.status === 403 || error.status === 404) return undefined;
       await new Promise((done) => { setTimeout(done, 1000 * seconds); });
     }
   }
-  take(answer);
+}
+
+async function findOut(path, take) {
+  const answer = await untilThere(() => app.json(path));
+  if (answer) take(answer);
 }
 
 /* What a first look does not need comes after it. */
 async function startOthers() {
-  const options = JSON.stringify(app.options), { init } = await import("./later.js");
+  findOut("v1/languages", ({ languages }) => {
+    app.languages = languages;
+    app.emit("languages");
+  });
+  findOut("frontend/settings", (settings) => app.emit("settings", settings));
+  const options = JSON.stringify(app.options), { init } = await untilThere(() => import("./later.js"));
   app.late = true;
   init();
   if (JSON.stringify(app.options) !== options) app.emit("options");
@@ -118,11 +126,6 @@ function start() {
   findKey();
   app.on("refused", askForKey);
   textTab.init();
-  findOut("v1/languages", ({ languages }) => {
-    app.languages = languages;
-    app.emit("languages");
-  });
-  findOut("frontend/settings", (settings) => app.emit("settings", settings));
   requestAnimationFrame(() => setTimeout(startOthers));
 }
 
