@@ -223,7 +223,6 @@ class Gone(PageTest):
         expect(self.page.locator("#notice")).to_be_hidden()
         expect(self.page.locator("#result .sentence")).not_to_have_count(0)
 
-
     def test_gone_before_all_scripts_came(self):
         self.page = self.context(locale="en-US").new_page()
         self.origin = f"http://127.0.0.1:{self.server.address[1]}"
