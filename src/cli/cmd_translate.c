@@ -100,11 +100,11 @@ static int open_models(translation *j)
     int status = CLI_DONE;
     if (j->opened)
         return CLI_DONE;
-    if (!j->route.index && !cli_detects(s)) {
+    if (!j->route.index && !cli_route_needs_sample(&j->route, s)) {
         j->route.count = 1;
         status = cli_model_open(&j->route.models[0], s, true);
     } else {
-        status = cli_detects(s) ? read_sample(j, &sample) : CLI_DONE;
+        status = cli_route_needs_sample(&j->route, s) ? read_sample(j, &sample) : CLI_DONE;
         const bool readable = !status;
         if (readable)
             status = cli_route_open(&j->route, s, sample.data, sample.size);
@@ -504,7 +504,7 @@ int cli_translate(const cli_settings *given)
     j.translator = (cli_translator){
         .settings = settings, .route = &j.route, .output = &j.output, .options = translate_options(settings)};
     j.translator.options.glossary = glossary;
-    status = cli_models_folder(settings) || cli_detects(settings) ? cli_route_find(&j.route, settings) : CLI_DONE;
+    status = cli_route_find(&j.route, settings);
     if (!status)
         status = settings->output_dir ? translate_files(&j, settings) : translate_file(&j, settings);
     if (!status)

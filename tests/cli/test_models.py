@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import select
+import shutil
 import subprocess
 import time
 import unittest
@@ -103,6 +104,79 @@ class Direct(ModelsTest):
         self.assertEqual(self.good("-q", "--models", self.models, "-s", "ko", "-t", "de", "a b c"), expected)
         self.assertEqual(self.route("-s", "ko", "-t", "de", "a b c"), "kor_Hang to deu_Latn: nllb")
         self.assertEqual(self.route("-s", "zh", "-t", "en", "a b c"), "zh to en: zh-en.gguf")  # not nllb
+
+
+class Both(ModelsTest):
+    """The program with both of its models beside it: no option names one."""
+
+    def setUp(self):
+        super().setUp()
+        directory = self.add("opus-mt-en-zh", SMALL)
+        self.good("convert", directory, self.models / "en-zh.gguf", warnings=True)
+        shutil.rmtree(directory)
+        program = self.folder / "bin" / "translate"
+        program.parent.mkdir()
+        shutil.copy(support.TOOL, program)
+        for module in pathlib.Path(support.TOOL).parent.glob("translate-*"):
+            if module.is_file():
+                (program.parent / module.name).symlink_to(module.resolve())
+        self.alone = {"env": environment(TRANSLATE_MODEL=None), "executable": program}
+
+    def chosen(self, *args, **more):
+        """The name of the model, and whether something was said of the choice."""
+        r = self.run_tool("-v", *args, **{**self.alone, **more})
+        self.assertEqual(r.returncode, 0, r.stderr)
+        said = r.stderr.decode()
+        return re.search(r"^translate: model .*/([^/:]*): ", said, re.M)[1], "English to Chinese" in said
+
+    def test_script_of_the_text(self):
+        for text, name in (("Good morning", "en-zh.gguf"), ("The word for tea is 茶.", "en-zh.gguf"), ("早上好", "zh-en.gguf"),
+                           ("用 React 的 useState 管理组件的状态", "zh-en.gguf"), ("12:30", "zh-en.gguf"), ("", "zh-en.gguf"),
+                           ("おはようございます", "zh-en.gguf"), ("Доброе утро", "zh-en.gguf")):
+            expected = (name, name == "en-zh.gguf")
+            self.assertEqual(self.chosen(text), expected)
+            self.assertEqual(self.chosen(stdin=(text + "\n").encode()), expected)
+            page = self.folder / "a.html"
+            page.write_text(f"<p lang=en class=letters>{text}</p>\n", encoding="utf-8")
+            self.assertEqual(self.chosen("-i", page), expected)
+
+    def test_output_is_that_of_the_model(self):
+        for name, lines in (("zh-en.gguf", LINES), ("en-zh.gguf", ["Good morning", "Some words."])):
+            expected = self.good("-q", "-m", self.models / name, stdin=text_of(lines))
+            self.assertEqual(self.good(stdin=text_of(lines), **self.alone, warnings=True), expected)
+            self.assertEqual(self.good("-q", stdin=text_of(lines), **self.alone), expected)
+        self.good(LINES[0], **self.alone)  # which says nothing
+
+    def test_languages(self):
+        for options, name in (("-t zh", "en-zh.gguf"), ("-s en", "en-zh.gguf"), ("-s en -t zh", "en-zh.gguf"),
+                              ("-s zh", "zh-en.gguf"), ("-t en", "zh-en.gguf"), ("-s zh-Hant -t en", "zh-en.gguf")):
+            self.assertEqual(self.chosen(*options.split(), "早上好 Good morning"), (name, False), options)
+        self.assertEqual(self.chosen("-s", "en", "-t", "fr", "some words")[0], "opus-mt-en-fr")  # what lies beside them
+        self.bad(1, "-t", "it", "x", **self.alone, says="to it")
+
+    @unittest.skipUnless(detects(), "this build cannot detect languages")
+    def test_detected_language(self):
+        for text, name in (("今天天气很好，我们去公园散步吧。", "zh-en.gguf"),
+                           ("The weather is fine today, let us go for a walk.", "en-zh.gguf")):
+            for target in ((), ("-t", "en" if name == "zh-en.gguf" else "zh")):
+                self.assertEqual(self.chosen("-s", "auto", *target, text), (name, False))
+        self.bad(1, "-s", "auto", SENTENCES["rus_Cyrl"], **self.alone, says="ru")
+
+    def test_other_choices_come_first(self):
+        zh_en = str(self.models / "zh-en.gguf")
+        self.assertEqual(self.chosen("Good morning", env=environment(TRANSLATE_MODEL=zh_en))[0], "zh-en.gguf")
+        self.assertEqual(self.chosen("-m", zh_en, "Good morning")[0], "zh-en.gguf")
+        self.assertEqual(self.chosen("--ensemble", zh_en, "Good morning")[0], "zh-en.gguf")
+        self.assertEqual(self.chosen("--tokens", stdin=b"a b\n")[0], "zh-en.gguf")
+        self.bad(2, "-t", "zh", "-m", zh_en, "x", **self.alone, says="target language zh")
+        (self.models / "en-zh.gguf").unlink()
+        self.assertEqual(self.chosen("Good morning")[0], "zh-en.gguf")
+        self.bad(2, "-t", "zh", "x", **self.alone, says="target language zh")
+
+    def test_damaged_model(self):
+        (self.models / "en-zh.gguf").write_bytes(b"GGUF")
+        self.bad(1, "Good morning", **self.alone, says="en-zh.gguf")
+        self.good(LINES[0], **self.alone)
 
 
 class Pivot(ModelsTest):
