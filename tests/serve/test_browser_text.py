@@ -48,6 +48,21 @@ class Text(PageTest):
         self.assertEqual(json.loads(asked[-1])["text"], BOTH)
         self.assertLessEqual(len(asked), len(BOTH))
 
+    def test_text_stays_when_the_page_is_loaded_again(self):
+        self.open()
+        self.translate(WEATHER, NICE)
+        self.page.reload()
+        expect(self.page.locator("#source")).to_have_value(WEATHER)
+        self.shows(NICE)
+        other = self.page.context.new_page()  # another tab has its own
+        other.goto(self.origin)
+        expect(other.locator("#source")).to_have_value("")
+        self.page.fill("#source", "")
+        self.page.reload()
+        expect(self.page.locator("#source")).to_have_value("")
+        self.page.goto(self.origin + "/?text=" + BOTH)
+        expect(self.page.locator("#source")).to_have_value(BOTH)
+
     def test_nothing_is_asked_while_an_input_method_composes(self):
         """What an input method shows for now ("jin'tian") is no text yet."""
         self.open()

@@ -13,6 +13,8 @@
  *                                Without a text: closes it, if it has that KIND or KIND is not given
  *   app.store.get(NAME, OTHERWISE), app.store.set(NAME, VALUE)
  *                                what this browser remembers, or else the page while it is open; undefined forgets it
+ *   app.tab.get(NAME, OTHERWISE), app.tab.set(NAME, VALUE)
+ *                                the same until the tab is closed
  *   app.languages                [{code, name, chinese_name, targets}]
  *   app.languageName(CODE)
  *   app.pair()                   {source, target}; source may be "auto"
@@ -28,7 +30,28 @@ import messages from "./messages.js";
 export const $ = (id) => document.getElementById(id);
 const handlers = new Map();
 const past = new Map(); // the last value of each event
-const memory = new Map(); // what the browser does not store
+
+function storeIn(storage) {
+  const memory = new Map(); // what the browser does not store
+  return {
+    get(name, otherwise) {
+      try {
+        return JSON.parse(memory.get(name) ?? window[storage].getItem(`translate.${name}`)) ?? otherwise;
+      } catch {
+        return otherwise;
+      }
+    },
+    set(name, value) {
+      memory.delete(name);
+      try {
+        if (value === undefined) window[storage].removeItem(`translate.${name}`);
+        else window[storage].setItem(`translate.${name}`, JSON.stringify(value));
+      } catch {
+        memory.set(name, JSON.stringify(value));
+      }
+    },
+  };
+}
 
 export const app = {
   language: "en",
@@ -92,24 +115,8 @@ export const app = {
     app.say(text);
   },
 
-  store: {
-    get(name, otherwise) {
-      try {
-        return JSON.parse(memory.get(name) ?? localStorage.getItem(`translate.${name}`)) ?? otherwise;
-      } catch {
-        return otherwise;
-      }
-    },
-    set(name, value) {
-      memory.delete(name);
-      try {
-        if (value === undefined) localStorage.removeItem(`translate.${name}`);
-        else localStorage.setItem(`translate.${name}`, JSON.stringify(value));
-      } catch {
-        memory.set(name, JSON.stringify(value));
-      }
-    },
-  },
+  store: storeIn("localStorage"),
+  tab: storeIn("sessionStorage"),
 
   languageName(code) {
     const found = app.languages.find((language) => language.code === code);

@@ -38,9 +38,7 @@ function askForKey() {
 
 function useKey() {
   const key = $("key").value;
-  try {
-    sessionStorage.setItem("translate.key", key);
-  } catch { /* it lasts as long as the page */ }
+  app.tab.set("key", key);
   app.store.set("key", $("key-remember").checked && key ? key : undefined);
   $("key-bar").hidden = !!key;
   app.notice("");
@@ -48,11 +46,8 @@ function useKey() {
 }
 
 function findKey() {
-  let key = app.store.get("key");
-  $("key-remember").checked = !!key;
-  try {
-    key = key || sessionStorage.getItem("translate.key");
-  } catch { /* there is none */ }
+  const remembered = app.store.get("key"), key = remembered || app.tab.get("key");
+  $("key-remember").checked = !!remembered;
   if (key) {
     $("key").value = key;
     $("key-bar").hidden = true;

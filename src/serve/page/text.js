@@ -325,6 +325,8 @@ export function init() {
     limit = Math.max(charLimit, 0);
     showSource();
   });
+  if (!$("source").value && !location.hash) $("source").value = app.tab.get("text", "");
+  addEventListener("pagehide", () => app.tab.set("text", $("source").value || undefined));
   addEventListener("online", () => failures && translate());
   addEventListener("hashchange", () => {
     findPair();
