@@ -208,7 +208,9 @@ TR_API const char *tr_options_name(size_t index, const char **type);
  *   target_language    string  model's   optionally with script and region, in any usual spelling (zh, zho, zh-CN, zh_Hans
  *                                        and cmn_Hans are the same). A model of several languages needs them, except for
  *                                        OPUS models, which choose a target themselves; a text for these may begin with the
- *                                        model's own token (">>fra<< Hello"). See tr_model_check_languages.
+ *                                        model's own token (">>fra<< Hello"). See tr_model_check_languages. zh-Hant as the
+ *                                        target of a model into Chinese that has rules for it ("traditional" in translate
+ *                                        info) gives traditional characters.
  *   split              string  "auto"    "auto": a text is split into sentences, at line breaks as well, which are
  *                                        translated one by one and joined again. "never": a text is one sentence; it is
  *                                        split only if it is too long for the model.

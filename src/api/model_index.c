@@ -62,6 +62,8 @@ static tr_status find_languages(tr_indexed *item, tr_error *error)
     tr_status status = find_side(p, p->languages.source, p->source_language, source, &item->sources, error);
     if (status == TR_OK)
         status = find_side(p, p->languages.target, p->target_language, target, &item->targets, error);
+    if (status == TR_OK && p->traditional)
+        status = tr_languages_add(&item->targets, "zh-Hant", strlen("zh-Hant"), 0, error);
     if (status == TR_OK && !item->sources.count) /* MADLAD-400, SMaLL-100: the source needs no language token */
         status = add_all(&item->sources, &p->languages, error);
     if (status == TR_OK && (!item->sources.count || !item->targets.count))

@@ -313,7 +313,8 @@ static tr_status prepare_tokens(queue_text *text, tr_error *error)
         return TR_OK;
     c->job.token = take_source_token;
     c->job.argument = text;
-    return tr_stream_init(&c->stream, &c->options, c->context->model->tokenizer, c->context->config.eos_id, 1, error);
+    return tr_stream_init(&c->stream, &c->options, c->context->model->tokenizer, c->pair.traditional,
+                          c->context->config.eos_id, 1, error);
 }
 
 static tr_status prepare_text(queue_thread *t, queue_text *text, tr_error *error)

@@ -7,6 +7,7 @@
 
 #include "api/options.h"
 #include "run/requests.h"
+#include "text/language_pair.h"
 #include "text/terms.h"
 
 const struct tr_flag_name tr_flag_names[TR_FLAG_NAMES] = {
@@ -207,18 +208,21 @@ void tr_translation_cache_free(tr_translation_cache *cache)
     free_generation(&cache->old);
 }
 
-void tr_translation_cache_prepare(tr_translation_cache *cache, const tr_translate_options *options, int source, int target)
+void tr_translation_cache_prepare(tr_translation_cache *cache, const tr_translate_options *options,
+                                  const struct tr_language_pair *pair)
 {
+    const bool traditional = pair->traditional.size > 0;
     const uint64_t terms = tr_terms_key(options->glossary);
-    if (tr_translate_options_same(&cache->options, options) && cache->terms == terms && cache->source == source &&
-        cache->target == target)
+    if (tr_translate_options_same(&cache->options, options) && cache->terms == terms && cache->source == pair->source &&
+        cache->target == pair->target && cache->traditional == traditional)
         return;
     tr_translation_cache_free(cache);
     cache->options = *options;
     cache->options.glossary = NULL; /* it may be freed */
     cache->terms = terms;
-    cache->source = source;
-    cache->target = target;
+    cache->source = pair->source;
+    cache->target = pair->target;
+    cache->traditional = traditional;
 }
 
 static const tr_cached_translation *find_in_generation(const tr_cache_generation *generation, const char *text, size_t size)

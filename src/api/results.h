@@ -8,6 +8,8 @@
 #include "util/error.h"
 #include "util/strmap.h"
 
+struct tr_language_pair;
+
 /* Copies a result and all that it owns. On failure nothing needs freeing. */
 tr_status tr_result_copy(const tr_result *from, tr_result *to, tr_error *error);
 /* Frees what a result owns, and zeroes it. */
@@ -36,13 +38,15 @@ typedef struct tr_translation_cache {
     size_t limit;                 /* bytes of both */
     tr_translate_options options; /* the cached results were made with these, but for pointers */
     uint64_t terms;               /* and with this glossary, see tr_terms_key */
-    int source, target;           /* and for these languages */
+    int source, target;           /* and for these languages, see tr_language_pair */
+    bool traditional;
 } tr_translation_cache;
 
 void tr_translation_cache_free(tr_translation_cache *cache);
 
-/* Empties the cache if its options or languages (indices of tr_language_pair) are others. */
-void tr_translation_cache_prepare(tr_translation_cache *cache, const tr_translate_options *options, int source, int target);
+/* Empties the cache if its options or languages are others. */
+void tr_translation_cache_prepare(tr_translation_cache *cache, const tr_translate_options *options,
+                                  const struct tr_language_pair *pair);
 
 /* A copy of what is cached for text; *found: false if nothing is. TR_ERROR_MEMORY */
 tr_status tr_translation_cache_find(tr_translation_cache *cache, const char *text, size_t size, bool *found,

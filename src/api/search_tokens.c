@@ -120,7 +120,8 @@ static tr_status translate_sources(tr_context *context, tokens_call *c, const tr
     if (status == TR_OK)
         status = lay_out_requests(c, sources, prefixes, count, error);
     if (status == TR_OK && c->options.on_token)
-        status = tr_stream_init(&c->stream, &c->options, tokenizer, context->config.eos_id, count, error);
+        status =
+            tr_stream_init(&c->stream, &c->options, tokenizer, c->pair.traditional, context->config.eos_id, count, error);
     if (status != TR_OK)
         return status;
     c->counts.texts = count;

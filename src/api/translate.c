@@ -97,7 +97,7 @@ static tr_status select_texts(tr_text_call *c, tr_error *error)
 {
     tr_strmap seen = {0};
     if (c->options.use_cache && c->cache) {
-        tr_translation_cache_prepare(c->cache, &c->options, c->pair.source, c->pair.target);
+        tr_translation_cache_prepare(c->cache, &c->options, &c->pair);
         if (!tr_strmap_init(&seen, c->count))
             return tr_fail_memory(error, "translation");
     }
@@ -200,6 +200,7 @@ static tr_status make_requests(tr_text_call *c, tr_error *error)
     c->job.requests = c->requests;
     c->job.count = c->request_count;
     c->joiner = (tr_joiner){.tokenizer = c->context->model->tokenizer,
+                            .traditional = c->pair.traditional,
                             .eos_id = c->context->model->package.config.eos_id,
                             .given = c->pair.start.first_id >= 0,
                             .after = tr_source_added_after(&c->pair),
@@ -268,7 +269,8 @@ static tr_status start_stream(tr_text_call *c, tr_error *error)
         return tr_fail_memory(error, "translation");
     for (size_t i = 0; i < c->todo_count; i++)
         find_origins(c, c->todo[i]);
-    return tr_stream_init(&c->stream, &c->options, c->joiner.tokenizer, c->joiner.eos_id, c->request_count, error);
+    return tr_stream_init(&c->stream, &c->options, c->joiner.tokenizer, c->pair.traditional, c->joiner.eos_id,
+                          c->request_count, error);
 }
 
 /* -------------------------------------------------------------------------------------------------------------- results */

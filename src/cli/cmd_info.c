@@ -257,6 +257,8 @@ static void print_vocabulary(const tr_package *p)
                p->shortlist.best);
     else if (p->shortlist.offsets)
         printf("shortlist     at most %d tokens for each source token, and those that EOS allows\n", p->shortlist.best);
+    if (p->traditional.size)
+        printf("traditional   -t zh-Hant: by rules, %zu bytes\n", p->traditional.size);
     if (c->allowed)
         printf("allowed       %d of the target tokens\n", c->allowed_count);
 }

@@ -138,6 +138,7 @@ tr_status tr_package_peek(const char *path, tr_peek *peek, tr_error *error)
     if (status == TR_OK) {
         peek->format = package.format;
         peek->file_size = package.file_size;
+        peek->traditional = package.traditional.data != NULL;
         memcpy(peek->name, package.name, sizeof peek->name);
         memcpy(peek->source_language, package.source_language, TR_LANGUAGE);
         memcpy(peek->target_language, package.target_language, TR_LANGUAGE);

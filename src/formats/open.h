@@ -19,6 +19,7 @@ typedef struct tr_peek {
     char source_language[TR_LANGUAGE], target_language[TR_LANGUAGE]; /* "" if the settings do not say */
     tr_languages languages;                                          /* those that have tokens; ids are not filled */
     bool has_tokenizer;
+    bool traditional;   /* it writes Chinese in traditional characters if it is asked to */
     uint64_t file_size; /* bytes of the weight files */
     bool not_a_model;   /* on failure: the path holds something else, not a damaged model */
 } tr_peek;

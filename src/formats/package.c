@@ -86,7 +86,8 @@ static size_t used_bytes(const tr_package *package, tr_bytes file)
 {
     size_t used = (lies_in(package->source_spm.data, file) ? package->source_spm.size : 0) +
                   (lies_in(package->target_spm.data, file) ? package->target_spm.size : 0) +
-                  (lies_in(package->source_bpe.data, file) ? package->source_bpe.size : 0);
+                  (lies_in(package->source_bpe.data, file) ? package->source_bpe.size : 0) +
+                  (lies_in(package->traditional.data, file) ? package->traditional.size : 0);
     for (size_t i = 0; i < package->weights.count; i++)
         if (lies_in(file_bytes_of(package->weights.tensors[i]), file))
             used += package->weights.tensors[i]->bytes;
@@ -116,7 +117,7 @@ static bool may_close(tr_package *package, const tr_file *file)
     const tr_bytes bytes = bytes_of(file);
     const size_t used = used_bytes(package, bytes);
     const bool pieces = lies_in(package->source_spm.data, bytes) || lies_in(package->target_spm.data, bytes) ||
-                        lies_in(package->source_bpe.data, bytes);
+                        lies_in(package->source_bpe.data, bytes) || lies_in(package->traditional.data, bytes);
     return used == 0 || (!pieces && !file->mapped && used < file->size / 2 && copy_tensors(package, bytes));
 }
 

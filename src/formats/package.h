@@ -12,11 +12,6 @@
 
 enum { TR_PACKAGE_FILES = 1024 }; /* files that a package may open */
 
-typedef struct tr_bytes {
-    const void *data; /* NULL if absent */
-    size_t size;
-} tr_bytes;
-
 /* What stands for a directory while a package is opened: a path of a file names an entry. */
 typedef struct tr_archive tr_archive;
 struct tr_archive {
@@ -49,6 +44,7 @@ typedef struct tr_package {
     char stand_ins[256];              /* words that it copies, separated by spaces, the best first; "": unknown */
     tr_bytes source_spm, target_spm;  /* SentencePiece models */
     tr_bytes source_bpe;              /* or codes of subword-nmt. Without all three the model only takes tokens */
+    tr_bytes traditional;             /* rules for Chinese in traditional characters (tokenizer/traditional.h), checked */
     tr_shortlist shortlist;           /* checked; offsets is NULL if absent */
     tr_file *files;                   /* [file_count] what the pointers above point into */
     int file_count;

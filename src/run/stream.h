@@ -4,17 +4,21 @@
 
 #include "decoding/decoding.h"
 #include "tokenizer/tokenizer.h"
+#include "util/file.h"
 
 /* A translation that is being streamed. */
 typedef struct tr_stream_text {
     tr_incremental_text text;
-    bool started; /* the text in front of it has been emitted */
+    tr_buffer held; /* with rules for traditional characters: what the next token may change, after what is added */
+    tr_bytes added; /* what the newest token adds */
+    bool started;   /* the text in front of it has been emitted */
 } tr_stream_text;
 
 /* A zeroed struct streams nothing. */
 typedef struct tr_stream {
     const tr_translate_options *options;
     const tr_tokenizer *tokenizer; /* NULL: events have no text */
+    tr_bytes traditional;          /* see tr_joiner */
     int32_t eos_id;
     size_t samples;          /* of each request */
     tr_stream_text *emitted; /* [count]: [requests, samples] */
@@ -25,7 +29,7 @@ typedef struct tr_stream {
 
 /* For so many requests; options->on_token is set. */
 tr_status tr_stream_init(tr_stream *stream, const tr_translate_options *options, const tr_tokenizer *tokenizer,
-                         int32_t eos_id, size_t requests, tr_error *error);
+                         tr_bytes traditional, int32_t eos_id, size_t requests, tr_error *error);
 void tr_stream_free(tr_stream *stream);
 
 /* Adds a request's token. *begins: the translation begins to show, so tr_stream_emit needs the text in front of it. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "text/tags.h"
+#include "tokenizer/traditional.h"
 #include "util/utf8.h"
 
 /* A text on its way back. */
@@ -269,6 +270,8 @@ static tr_status append_tokens(const joined_text *j, const tr_text_chunk *chunk,
     if ((joiner->align || chunk->tagged) && !(spans = append_spans(&joiner->spans, h->count)))
         return tr_fail_memory(error, "translation");
     tr_status status = tr_tokenizer_decode_spans(joiner->tokenizer, h->ids, h->count, out, spans, error);
+    if (status == TR_OK && out->size > start)
+        tr_traditional_write(joiner->traditional, out->data + start, out->size - start);
     if (status == TR_OK && chunk->use_count)
         status = restore_spans(j, chunk, h, start, spans, error);
     if (!joiner->align)

@@ -7,6 +7,7 @@
 /* The settings of a call, and memory that its texts use one after the other. */
 typedef struct tr_joiner {
     const tr_tokenizer *tokenizer;
+    tr_bytes traditional; /* rules that change translations (tokenizer/traditional.h); empty: none */
     int32_t eos_id;
     int given;                       /* tokens that the network is given at the front of each target: a language */
     int after;                       /* tokens after each source's own */

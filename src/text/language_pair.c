@@ -109,6 +109,14 @@ static tr_status choose_target(tr_language_pair *pair, const char *wanted, tr_er
     return TR_OK;
 }
 
+static bool is_traditional(const char *code)
+{
+    char script[5];
+    if (code)
+        tr_language_script(code, script);
+    return code && strcmp(script, "hant") == 0;
+}
+
 /* ------------------------------------------------------------------------------------------------- the languages' tokens */
 
 static void add_language_token(tr_language_pair *pair, tr_language_place place, int language)
@@ -153,6 +161,8 @@ tr_status tr_language_pair_choose(const tr_package *package, const tr_tokenizer 
     if (status == TR_OK)
         status = choose_target(pair, target, error);
     set_tokens(pair, max_positions);
+    if (is_traditional(target) && !is_traditional(pair->target_code))
+        pair->traditional = package->traditional;
     if (status == TR_OK && tokenizer && pair->limit < 1)
         return tr_fail(error, TR_ERROR_ARGUMENT,
                        "model: its maximum length leaves no room for text besides EOS and the language tokens");

@@ -16,6 +16,7 @@ typedef struct tr_language_pair {
     const tr_tokenizer *tokenizer; /* of the source; NULL: the caller gives tokens */
     int source, target;            /* indices of package->languages; -1: none, or unknown */
     const char *target_code;       /* "" if unknown */
+    tr_bytes traditional;          /* the package's rules, if the target is to have traditional characters */
     tr_scripts source_letters;
     tr_figure_language source_figures;
     bool source_unspaced;                 /* no space separates two sentences of the source language */

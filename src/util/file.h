@@ -7,6 +7,11 @@
 
 /* ------------------------------------------------------------------------------------------------------------- reading */
 
+typedef struct tr_bytes {
+    const void *data; /* NULL if absent */
+    size_t size;
+} tr_bytes;
+
 typedef struct tr_file {
     const unsigned char *data; /* NULL if size is 0, otherwise 64-byte aligned */
     size_t size;

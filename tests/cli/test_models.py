@@ -6,6 +6,7 @@ import re
 import select
 import shutil
 import subprocess
+import sys
 import time
 import unittest
 
@@ -14,6 +15,9 @@ from support import (LINES, CommandTest, Terminal, can_confine, environment, man
                      wait_for)
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TESTS / "models"))
+import chinese_model
+
 SMALL = TESTS / "reference/fixtures/relu-1x1-f32/model"
 OTHER = TESTS / "reference/fixtures/gelu-4x2-bf16-untied/model"
 NLLB = TESTS / "languages/fixtures/nllb/model"
@@ -177,6 +181,48 @@ class Both(ModelsTest):
         (self.models / "en-zh.gguf").write_bytes(b"GGUF")
         self.bad(1, "Good morning", **self.alone, says="en-zh.gguf")
         self.good(LINES[0], **self.alone)
+
+
+class Traditional(ModelsTest):
+    """A model into simplified Chinese that has rules for traditional characters."""
+    WORDS = ["some words", "other words, and more.", "Good morning", "a b c", "one two three four five six"]
+
+    def setUp(self):
+        super().setUp()
+        self.model = self.models / "opus-mt-en-zh"
+        chinese_model.make(self.model)
+
+    def test_text(self):
+        lines = text_of(self.WORDS)
+        packed = self.models / "en-zh.gguf"
+        self.good("convert", self.model, packed, warnings=True)
+        self.assertIn(b"traditional   -t zh-Hant", self.good("info", packed))
+        for model in (self.model, packed):
+            for options in ((), ("-b4",), ("--stream",), ("-b3", "-n3"), ("--sample", "--seed", "5")):
+                simple = self.good("-q", "-m", model, "-t", "zh", *options, stdin=lines).decode()
+                for code in ("zh-Hant", "zh_TW", "zho-Hant-HK"):
+                    text = self.good("-q", "-m", model, "-t", code, *options, stdin=lines).decode()
+                    self.assertEqual(text, chinese_model.written(simple))
+                self.assertEqual(self.good("-q", "-m", model, "-t", "zh-Hans", *options, stdin=lines).decode(), simple)
+            self.assertNotEqual(simple, chinese_model.written(simple))
+
+    def test_places_stay(self):
+        simple, other = ([json.loads(line) for line in self.good("-q", "-m", self.model, "-t", code, "--json", "--alignment",
+                                                                 stdin=text_of(self.WORDS)).splitlines()]
+                         for code in ("zh", "zh-Hant"))
+        for a, b in zip(simple, other):
+            self.assertEqual(a.pop("alignment"), b.pop("alignment"))
+            self.assertEqual(chinese_model.written(a["text"]), b["text"])
+
+    def test_folder_offers_it(self):
+        self.assertEqual(self.route("-s", "en", "-t", "zh-Hant", "some words"), "en to zh-Hant: opus-mt-en-zh")
+        self.assertEqual(self.route("-s", "en", "-t", "zh", "some words"), "en to zh: opus-mt-en-zh")
+        self.assertIn("zh-Hant", self.good("info", self.models).decode())
+
+    def test_bad_rules(self):
+        for rules, says in (({"发": "發發"}, "line 1"), ({"a": "b"}, "line 1"), ({"": ""}, "line 1")):
+            chinese_model.write_rules(self.model, rules)
+            self.bad(1, "-m", self.model, "x", says=["traditional.tsv", says])
 
 
 class Pivot(ModelsTest):

@@ -9,6 +9,7 @@
 #include "api/results.h"
 #include "run/layout.h"
 #include "run/requests.h"
+#include "text/language_pair.h"
 
 /* -------------------------------------------------------------------------------------------------------------- requests */
 
@@ -168,7 +169,8 @@ static void cache_returns_what_it_was_given(void **state)
     (void)state;
     tr_translation_cache cache = {.limit = TR_TRANSLATION_CACHE_BYTES};
     tr_translate_options options = tr_translate_default_options();
-    tr_translation_cache_prepare(&cache, &options, -1, -1);
+    tr_language_pair pair = {.source = -1, .target = -1};
+    tr_translation_cache_prepare(&cache, &options, &pair);
     assert_false(has(&cache, "a", ""));
     add(&cache, "a", "A");
     add(&cache, "ab", "");
@@ -176,10 +178,14 @@ static void cache_returns_what_it_was_given(void **state)
     assert_true(has(&cache, "a", "A"));
     assert_true(has(&cache, "ab", ""));
     assert_false(has(&cache, "b", ""));
-    tr_translation_cache_prepare(&cache, &options, -1, -1);
+    tr_translation_cache_prepare(&cache, &options, &pair);
     assert_true(has(&cache, "a", "A"));
     options.min_length = 3;
-    tr_translation_cache_prepare(&cache, &options, -1, -1);
+    tr_translation_cache_prepare(&cache, &options, &pair);
+    assert_false(has(&cache, "a", "A"));
+    add(&cache, "a", "A");
+    pair.traditional = (tr_bytes){"rules", 5};
+    tr_translation_cache_prepare(&cache, &options, &pair);
     assert_false(has(&cache, "a", "A"));
     tr_translation_cache_free(&cache);
 }

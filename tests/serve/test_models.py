@@ -1,12 +1,17 @@
 """The folder of models: opened with the first text, replaced, closed, damaged."""
+import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 
 import support
-from support import ServeTest
+from support import ROOT, ServeTest
+
+sys.path.insert(0, str(ROOT / "tests" / "models"))
+import chinese_model
 
 TEXT = "今天天气很好。"
 WHOLE = "zh-en.gguf"
@@ -73,6 +78,28 @@ class Models(ServeTest):
                 self.assertEqual(self.ask(server, "1", source, target).status, 200, (source, target))
         for target in ("xx", "pt-XX-Latn", "e", ""):
             self.assertEqual(self.ask(server, "1", "en", target).status, 200 if "pt" in target else 400, target)
+
+    @staticmethod
+    def streamed(server, text, target):
+        """All that comes, token by token."""
+        answer = server.post("/v1/translate", text=text, source="en", target=target, stream=True).body.decode()
+        events = [event.partition("\ndata: ") for event in answer.split("\n\n")]
+        return "".join(json.loads(data)["text"] for name, _, data in events if name == "event: token")
+
+    def test_traditional_characters(self):
+        folder = self.folder()
+        chinese_model.make(folder / "opus-mt-en-zh")
+        server = self.start("--models", folder)
+        self.assertEqual(self.targets(server)["en"], ["zh-Hans", "zh-Hant"])
+        different = 0
+        for text in ("some words", "Good morning", "a b c", "one two three four five six"):
+            for _ in range(2):  # from the cache, too
+                simple, other = (self.ask(server, text, "en", target).json["translatedText"] for target in ("zh", "zh-TW"))
+                self.assertEqual(chinese_model.written(simple), other)
+            different += simple != other
+            simple, other = (self.streamed(server, text, target) for target in ("zh", "zh-TW"))
+            self.assertEqual(chinese_model.written(simple), other)
+        self.assertTrue(different)
 
     def test_one_model(self):
         folder = self.models("many")

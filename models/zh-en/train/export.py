@@ -115,6 +115,8 @@ def main() -> None:
     theirs.config.copy_symbols = [symbol for symbol in symbols if symbol != pieces.unk_id()]
     theirs.to(torch.float16).save_pretrained(options.out)
     write_tokenizer(options.out, options.data / "spm.model", pad, options.source, options.target)
+    if (options.data / "traditional.tsv").exists():
+        shutil.copy(options.data / "traditional.tsv", options.out)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import begin
 import corpus
 import simplify
 import symbols
+import traditional
 from batches import CHUNK, JOINED_CHARACTERS, Batches, Chunks, joined, make_batch, pack
 from chinese import printed
 from decode import beam_ids
@@ -102,6 +103,18 @@ class Simplify(unittest.TestCase):
         self.assertEqual(ours.normalize("著名的皇后"), theirs.normalize("著名的皇后"))
         others = [c for c in map(chr, range(1, 0x2E80)) if ours.normalize(f"a{c}b") != theirs.normalize(f"a{c}b")]
         self.assertLess(len(others), 5, others)  # what only a newer Unicode knows
+
+
+class Traditional(unittest.TestCase):
+    def test_phrases_stay_where_shorter_rules_are_wrong(self):
+        characters = {"头": "頭", "发": "發", "后": "後", "现": "現", "皇": "皇"}
+        phrases = {"头发": "頭髮", "皇后": "皇后", "发现": "發現", "后发": "後發"}
+        rules = traditional.make(characters, phrases, [])
+        self.assertEqual(rules, {"头": "頭", "发": "發", "后": "後", "现": "現", "头发": "頭髮", "皇后": "皇后"})
+        self.assertEqual(traditional.write("皇后的头发，发现后", rules), "皇后的頭髮，發現後")
+        self.assertEqual(traditional.write("皇后发现", rules), "皇后發現")
+        wrong = {**phrases, "后头": "後頭", "头发现": "頭發現"}  # a longer one decides what a text has
+        self.assertEqual(traditional.write("后头发", traditional.make(characters, wrong, ["后头发"])), "後頭發")
 
 
 class Symbols(unittest.TestCase):

@@ -50,7 +50,11 @@ static tr_status list_tokenizers(const tr_package *package, tr_file_tensors *lis
     tr_status status = append_array(list, TR_TENSOR_SOURCE_SPM, TR_TYPE_I8, source->data, source->size, error);
     if (status == TR_OK && !same)
         status = append_array(list, TR_TENSOR_TARGET_SPM, TR_TYPE_I8, target->data, target->size, error);
-    return status == TR_OK ? append_array(list, TR_TENSOR_SOURCE_BPE, TR_TYPE_I8, bpe->data, bpe->size, error) : status;
+    if (status == TR_OK)
+        status = append_array(list, TR_TENSOR_SOURCE_BPE, TR_TYPE_I8, bpe->data, bpe->size, error);
+    return status == TR_OK ? append_array(list, TR_TENSOR_TRADITIONAL, TR_TYPE_I8, package->traditional.data,
+                                          package->traditional.size, error)
+                           : status;
 }
 
 static tr_status list_token_lists(const tr_package *package, tr_file_tensors *list, tr_error *error)

@@ -7,6 +7,7 @@
 #include "formats/gguf/keys.h"
 #include "formats/gguf/read.h"
 #include "formats/import.h"
+#include "tokenizer/traditional.h"
 #include "util/utf8.h"
 
 /* ----------------------------------------------------------------------------------------------------------- settings */
@@ -265,6 +266,8 @@ static tr_bytes *tokenizer_part(tr_package *package, const char *name)
         return &package->source_spm;
     if (strcmp(name, TR_TENSOR_TARGET_SPM) == 0)
         return &package->target_spm;
+    if (strcmp(name, TR_TENSOR_TRADITIONAL) == 0)
+        return &package->traditional;
     return strcmp(name, TR_TENSOR_SOURCE_BPE) == 0 ? &package->source_bpe : NULL;
 }
 
@@ -369,6 +372,8 @@ static tr_status read_own(const tr_gguf *gguf, tr_package *package, tr_error *er
         status = read_shortlist(gguf, package, error);
     if (status == TR_OK && package->source_bpe.data && (package->source_spm.data || package->target_spm.data))
         status = tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is there beside a SentencePiece model", TR_TENSOR_SOURCE_BPE);
+    if (status == TR_OK && package->traditional.data)
+        status = tr_fail_in(error, tr_traditional_check(package->traditional, error), "tensor " TR_TENSOR_TRADITIONAL);
     if (status == TR_OK && !package->target_spm.data)
         package->target_spm = package->source_spm; /* stored once if they are the same */
     return status;
@@ -438,14 +443,17 @@ tr_status tr_gguf_open(const char *path, tr_load load, tr_package *package, tr_e
 
 /* --------------------------------------------------------------------------------------------------------------- peek */
 
-/* Sets *has_tokenizer if a tensor holds one. */
-static tr_status peek_tensors(const tr_gguf *gguf, bool *has_tokenizer, tr_error *error)
+/* Sets *has_tokenizer if a tensor holds one, and package->traditional. */
+static tr_status peek_tensors(const tr_gguf *gguf, tr_package *package, bool *has_tokenizer, tr_error *error)
 {
     tr_gguf_tensors tensors;
     tr_tensor t;
     tr_status status = tr_gguf_tensors_begin(gguf, &tensors, error);
-    while (tr_gguf_tensors_next(&tensors, &t, &status, error))
+    while (tr_gguf_tensors_next(&tensors, &t, &status, error)) {
         *has_tokenizer |= strcmp(t.name, TR_TENSOR_SOURCE_SPM) == 0 || strcmp(t.name, TR_TENSOR_SOURCE_BPE) == 0;
+        if (strcmp(t.name, TR_TENSOR_TRADITIONAL) == 0)
+            package->traditional = (tr_bytes){t.data, t.bytes};
+    }
     return status;
 }
 
@@ -468,7 +476,7 @@ static tr_status peek_kind(const tr_gguf *gguf, tr_package *package, bool *has_t
         status = import ? import->peek_llama(gguf, package, error) : fail_foreign(package, error);
         *has_tokenizer = true;
     }
-    return status == TR_OK ? peek_tensors(gguf, has_tokenizer, error) : status;
+    return status == TR_OK ? peek_tensors(gguf, package, has_tokenizer, error) : status;
 }
 
 tr_status tr_gguf_peek(const char *path, tr_package *package, bool *has_tokenizer, tr_error *error)

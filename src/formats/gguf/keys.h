@@ -43,9 +43,10 @@
 #define TR_TENSOR_ALLOWED "output.allowed"
 
 /* SentencePiece models and BPE codes, stored as tensors of bytes. */
-#define TR_TENSOR_SOURCE_SPM "translate.source.spm"
-#define TR_TENSOR_TARGET_SPM "translate.target.spm"
-#define TR_TENSOR_SOURCE_BPE "translate.source.bpe"
+#define TR_TENSOR_SOURCE_SPM  "translate.source.spm"
+#define TR_TENSOR_TARGET_SPM  "translate.target.spm"
+#define TR_TENSOR_SOURCE_BPE  "translate.source.bpe"
+#define TR_TENSOR_TRADITIONAL "translate.target.traditional"
 
 enum { TR_LAYOUT_VERSION = 1 }; /* of these keys: raised when an older reader would misread a file */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "import/recognise.h"
+#include "tokenizer/traditional.h"
 #include "util/utf8.h"
 
 #define INDEX ".index.json" /* follows the name of weights in several files */
@@ -144,6 +145,18 @@ static tr_status read_network(const tr_directory *d, const tr_hf_files *files, c
     return status == TR_OK ? tr_directory_in(d, tr_package_check(package, d->error)) : status;
 }
 
+tr_status tr_hf_read_traditional(const tr_directory *d)
+{
+    static const char name[] = "traditional.tsv";
+    tr_bytes *const rules = &d->package->traditional;
+    bool has;
+    tr_status status = tr_directory_has(d, name, &has);
+    if (status != TR_OK || !has)
+        return status;
+    status = tr_directory_file(d, name, rules);
+    return status != TR_OK ? status : tr_directory_in(d, tr_fail_in(d->error, tr_traditional_check(*rules, d->error), name));
+}
+
 tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_error *error)
 {
     tr_error local;
@@ -157,6 +170,8 @@ tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_err
         status = read_network(&d, &files, &family);
     if (status == TR_OK)
         status = tr_hf_read_tokens(&d, &files, family);
+    if (status == TR_OK)
+        status = tr_hf_read_traditional(&d);
     if (status == TR_OK)
         tr_directory_card(&d);
     else

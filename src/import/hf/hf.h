@@ -70,6 +70,9 @@ tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_files *files, co
 /* Reads vocabularies, SentencePiece models and languages. */
 tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_files *files, const tr_hf_family *family) TR_CHECKED;
 
+/* Reads traditional.tsv, rules that transformers ignores, if it is there. */
+tr_status tr_hf_read_traditional(const tr_directory *d) TR_CHECKED;
+
 /* Lists the tokens besides the pieces: those of tokenizer_config.json, else those of the tokenizer class from id first on.
  */
 tr_status tr_hf_list_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer, int32_t first,

@@ -78,5 +78,7 @@ tr_status tr_peek_hf(const tr_directory *d, bool *has_tokenizer)
         status = tr_hf_check_tokens(d, &files, family);
     if (status == TR_OK)
         status = measure_weights(d, files.weights);
-    return status == TR_OK ? peek_tokens(d, &files, family, has_tokenizer) : status;
+    if (status == TR_OK)
+        status = peek_tokens(d, &files, family, has_tokenizer);
+    return status == TR_OK ? tr_hf_read_traditional(d) : status;
 }
