@@ -130,7 +130,8 @@ static size_t go_over(tr_bytes rules, const char *text, size_t size, char *out)
 
 void tr_traditional_write(tr_bytes rules, char *text, size_t size)
 {
-    go_over(rules, text, size, text);
+    if (rules.size)
+        go_over(rules, text, size, text);
 }
 
 size_t tr_traditional_settled(tr_bytes rules, const char *text, size_t size)

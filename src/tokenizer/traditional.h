@@ -15,7 +15,7 @@ enum { TR_TRADITIONAL_SIDE = 64 };
 /* Checks rules, as the other functions need them. TR_ERROR_FORMAT names the line. */
 tr_status tr_traditional_check(tr_bytes rules, tr_error *error);
 
-/* text: valid UTF-8. */
+/* text: valid UTF-8. Without rules nothing changes. */
 void tr_traditional_write(tr_bytes rules, char *text, size_t size);
 
 /* How many bytes at the beginning of a text do not depend on what follows it. */
