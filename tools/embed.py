@@ -20,6 +20,7 @@ import sys
 PER_LINE = 24
 TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 LANGUAGES = ("en", "zh")  # in the order of each message
+LATER = "import(`./later.js?${attempt}`)"
 IMPORT = re.compile(r'(?m)^import (.+) from "\./(.+)";$')
 
 
@@ -43,7 +44,7 @@ def shorten(name, text):
     """Without indentation, and without comments that have lines of their own."""
     if any(line.count("`") % 2 for line in text.splitlines()):
         sys.exit(f"{name}: has a string of several lines")
-    return re.sub(r"(?m)^[ ]+", "", re.sub(r"(?ms)^ */\*.*?\*/\n|^ *//[^\n]*\n|^\n", "", text))
+    return re.sub(r"(?m)^[ ]+", "", re.sub(r"(?ms)^ */\*(?:(?!\*/).)*\*/\n|^ *//[^\n]*\n|^\n", "", text))
 
 
 def embed(page):
@@ -85,7 +86,11 @@ def join(entry, sources, given=()):
 
     def exported(name):
         whole = ["default: whole"] if re.search(r"(?m)^export default ", sources[name]) else []
-        return re.findall(r"(?m)^export (?:(?:async )?function|const) ([\w$]+)", sources[name]) + whole
+        names = re.findall(r"(?m)^export (?:(?:async )?function|const) ([\w$]+)", sources[name]) + whole
+        if len(names) != len(re.findall(r"(?m)^export\b", sources[name])) or re.search(
+                r"(?m)^export const [\w$]+ = [^;(]*, [\w$]+ = ", sources[name]):
+            sys.exit(f"{name}: has an export that {pathlib.Path(__file__).name} does not know")
+        return names
 
     def bind(match):
         names, module = match.groups()
@@ -112,7 +117,9 @@ def join_page(sources):
     later, others = join("later.js", sources, first)
     if unused := sources.keys() - {*first, *others}:
         sys.exit(f"{', '.join(unused)}: no script imports it")
-    main = main.replace('import("./later.js")', 'import("./page/later.js").then((script) => script.default(modules))')
+    if main.count(LATER) != 1:
+        sys.exit(f"main.js: does not import later.js by {LATER}")
+    main = main.replace(LATER, f'{LATER.replace("./", "./page/")}.then((script) => script.default(modules))')
     return {"main.js": f"const modules = {{}};\n{main}",
             "later.js": f'export default (modules) => {{\n{later}return modules["later.js"];\n}};\n'}
 

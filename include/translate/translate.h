@@ -210,7 +210,8 @@ TR_API const char *tr_options_name(size_t index, const char **type);
  *                                        OPUS models, which choose a target themselves; a text for these may begin with the
  *                                        model's own token (">>fra<< Hello"). See tr_model_check_languages. zh-Hant as the
  *                                        target of a model into Chinese that has rules for it ("traditional" in translate
- *                                        info) gives traditional characters.
+ *                                        info) gives traditional characters; prefixes may have them, too, if the model's
+ *                                        tokenizer reads them.
  *   split              string  "auto"    "auto": a text is split into sentences, at line breaks as well, which are
  *                                        translated one by one and joined again. "never": a text is one sentence; it is
  *                                        split only if it is too long for the model.
@@ -367,7 +368,8 @@ typedef struct tr_token_event {
     /* [size] The bytes that this token appends to the text: complete characters that no later token can change.
      * So they may be empty, or more than the token's own; models with Moses tokenization append the text that
      * its rules rewrite with the last token. In tr_translate the bytes of all sentences of a text, in order,
-     * are the translation with the white space between sentences, up to the end of the last sentence. */
+     * are the translation with the white space between sentences, up to the end of the last sentence. A sentence that the
+     * callback ends lacks what waited for its next token: a part of a character or, in traditional characters, of a word. */
     const char *bytes;
     /* 0 if the model has no tokenizer. */
     size_t size;

@@ -53,6 +53,16 @@ static tr_status find_side(const tr_peek *peek, tr_language_place place, const c
     return status;
 }
 
+/* A model with rules for traditional characters offers them, if it is one into Chinese. */
+static tr_status add_traditional(tr_indexed *item, tr_error *error)
+{
+    bool chinese = false;
+    for (size_t i = 0; i < item->targets.count; i++)
+        chinese = chinese || tr_language_match("zh", item->targets.items[i].code);
+    item->peek.traditional = chinese;
+    return chinese ? tr_languages_add(&item->targets, "zh-Hant", strlen("zh-Hant"), 0, error) : TR_OK;
+}
+
 static tr_status find_languages(tr_indexed *item, tr_error *error)
 {
     char source[TR_LANGUAGE], target[TR_LANGUAGE];
@@ -62,10 +72,10 @@ static tr_status find_languages(tr_indexed *item, tr_error *error)
     tr_status status = find_side(p, p->languages.source, p->source_language, source, &item->sources, error);
     if (status == TR_OK)
         status = find_side(p, p->languages.target, p->target_language, target, &item->targets, error);
-    if (status == TR_OK && p->traditional)
-        status = tr_languages_add(&item->targets, "zh-Hant", strlen("zh-Hant"), 0, error);
     if (status == TR_OK && !item->sources.count) /* MADLAD-400, SMaLL-100: the source needs no language token */
         status = add_all(&item->sources, &p->languages, error);
+    if (status == TR_OK && p->traditional)
+        status = add_traditional(item, error);
     if (status == TR_OK && (!item->sources.count || !item->targets.count))
         return tr_fail(error, TR_ERROR_UNSUPPORTED,
                        "%s: neither its settings nor its name say which language it translates %s", item->path,

@@ -33,7 +33,7 @@ static int distance(const char *wanted, const char *has)
 
 static bool is_one_pair(const tr_indexed *item)
 {
-    return item->sources.count == 1 && item->targets.count == 1;
+    return item->sources.count == 1 && item->targets.count == 1 + (size_t)item->peek.traditional;
 }
 
 static bool is_better(const step *a, const step *b)

@@ -93,18 +93,34 @@ static int set_options(translation *j)
     return status;
 }
 
+static void close_models(translation *j)
+{
+    while (j->route.count)
+        cli_model_close(&j->route.models[--j->route.count]);
+    tr_ids_free(&j->forbidden);
+    j->opened = false;
+}
+
+/* Opens those that translate the input, unless they are open. */
 static int open_models(translation *j)
 {
     const cli_settings *s = j->settings;
     tr_buffer sample = {0};
     int status = CLI_DONE;
-    if (j->opened)
+    const bool by_script = cli_route_by_script(&j->route, s);
+    if (j->opened && !by_script)
         return CLI_DONE;
-    if (!j->route.index && !cli_route_needs_sample(&j->route, s)) {
+    if (!j->route.index && !*j->route.en_zh && !cli_detects(s)) {
         j->route.count = 1;
         status = cli_model_open(&j->route.models[0], s, true);
     } else {
-        status = cli_route_needs_sample(&j->route, s) ? read_sample(j, &sample) : CLI_DONE;
+        status = by_script || cli_detects(s) ? read_sample(j, &sample) : CLI_DONE;
+        if (!status && j->opened && cli_route_fits(&j->route, s, sample.data, sample.size)) {
+            tr_buffer_free(&sample);
+            return CLI_DONE;
+        }
+        if (!status && j->opened)
+            close_models(j);
         const bool readable = !status;
         if (readable)
             status = cli_route_open(&j->route, s, sample.data, sample.size);

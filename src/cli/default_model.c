@@ -7,8 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Beside the program first, so that build trees and moved installations work; then where it was installed. */
-bool cli_default_model(const char *name, char path[TR_PATH])
+#define MODEL_NAME "zh-en.gguf"
+
+/* Beside the program first, so that build trees and moved installations work; then where it was installed. The file may be a
+ * link: what else the folder holds is found, too. */
+bool cli_default_model(char path[TR_PATH])
 {
     static const char *const beside[] = {"../share/translate", "../models"};
     char program[TR_PATH], folder[TR_PATH];
@@ -17,14 +20,21 @@ bool cli_default_model(const char *name, char path[TR_PATH])
         int n = snprintf(path, TR_PATH, "%s/%s", program, beside[i]);
         if (n < 0 || n >= TR_PATH || !realpath(path, folder))
             continue;
-        n = snprintf(path, TR_PATH, "%s/%s", folder, name);
+        n = snprintf(path, TR_PATH, "%s/" MODEL_NAME, folder);
         if (n > 0 && n < TR_PATH && access(path, R_OK) == 0)
             return true;
     }
-    const char *const installed = tr_default_model_path();
-    const int folder_size = (int)(strrchr(installed, '/') - installed);
-    const int n = snprintf(path, TR_PATH, "%.*s/%s", folder_size, installed, name);
-    return n > 0 && n < TR_PATH && access(path, R_OK) == 0;
+    snprintf(path, TR_PATH, "%s", tr_default_model_path());
+    return access(path, R_OK) == 0;
+}
+
+bool cli_model_beside_default(const char *name, char path[TR_PATH])
+{
+    char *slash;
+    if (!cli_default_model(path) || !(slash = strrchr(path, '/')) || (size_t)(slash + 1 - path) + strlen(name) >= TR_PATH)
+        return false;
+    strcpy(slash + 1, name);
+    return access(path, R_OK) == 0;
 }
 
 const char *cli_model_wanted(const cli_settings *settings)

@@ -41,7 +41,7 @@ int cli_model_find(char path[TR_PATH], const cli_settings *settings)
     const char *wanted = cli_model_wanted(settings);
     if (wanted)
         return resolve_name(path, wanted, settings);
-    return cli_default_model(CLI_ZH_EN, path)
+    return cli_default_model(path)
                ? CLI_DONE
                : cli_fail("no model: there is no %s; name a model file with -m FILE or in $TRANSLATE_MODEL",
                           tr_default_model_path());

@@ -3,10 +3,10 @@
 #include "cli/detect.h"
 #include "cli/signals.h"
 #include "api/model_index.h"
-#include "tokenizer/allowed.h"
+#include "tokenizer/language_codes.h"
+#include "tokenizer/scripts.h"
+#include "util/utf8.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ int cli_models_open(tr_model_index **models, const char *folder, const cli_setti
 
 /* The candidates for the source language: those that models of the folder translate into the target, perhaps by way of
  * another language. */
-static int list_folder_sources(const cli_route *route, tr_languages *codes)
+static int list_folder_sources(const cli_route *route, const cli_settings *settings, tr_languages *codes)
 {
     tr_route found;
     const char *code;
@@ -59,7 +59,7 @@ static int list_folder_sources(const cli_route *route, tr_languages *codes)
         for (size_t k = 0; status == TR_OK && (code = tr_model_index_source(route->index, i, k)); k++) {
             const size_t before = codes->count;
             status = tr_languages_add(codes, code, strlen(code), 0, NULL);
-            if (codes->count > before && tr_find_route(route->index, code, route->target, &found, NULL) != TR_OK)
+            if (codes->count > before && tr_find_route(route->index, code, settings->target, &found, NULL) != TR_OK)
                 codes->items[before].id = -1; /* there is no way to the target */
         }
     size_t kept = 0;
@@ -70,7 +70,8 @@ static int list_folder_sources(const cli_route *route, tr_languages *codes)
     if (status != TR_OK)
         return cli_fail_memory();
     return kept ? CLI_DONE
-                : cli_fail("%s: no model translates into it (translate info %s lists them)", route->target, route->path);
+                : cli_fail("%s: no model translates into it (translate info %s lists them)", settings->target,
+                           cli_models_folder(settings));
 }
 
 /* The source languages of the model. If it is not a valid model, opening it will print the message. */
@@ -92,60 +93,94 @@ static int list_model_sources(const cli_settings *settings, tr_languages *codes)
     return could_not_look(looked) ? cli_fail_error(&error) : CLI_DONE;
 }
 
-/* The program's models, of which none is named. */
-static int list_both(tr_languages *codes)
+static bool is_language(const char *code, const char *language)
 {
-    return tr_languages_add(codes, "zh", 2, 0, NULL) == TR_OK && tr_languages_add(codes, "en", 2, 1, NULL) == TR_OK
-               ? CLI_DONE
-               : cli_fail_memory();
+    char base[4];
+    return code && tr_language_base(code, base) && strcmp(base, language) == 0;
+}
+
+/* Those of the two models that come with the program. */
+static int list_default_sources(const cli_settings *settings, tr_languages *codes)
+{
+    tr_status status = TR_OK;
+    if (!is_language(settings->target, "zh"))
+        status = tr_languages_add(codes, "zh", 2, 0, NULL);
+    if (status == TR_OK && !is_language(settings->target, "en"))
+        status = tr_languages_add(codes, "en", 2, 1, NULL);
+    return status == TR_OK ? CLI_DONE : cli_fail_memory();
 }
 
 static int detect_source(cli_route *route, const cli_settings *settings, const char *text, size_t size)
 {
     tr_languages codes = {0};
-    int status = !route->index   ? list_model_sources(settings, &codes)
-                 : route->target ? list_folder_sources(route, &codes)
-                                 : list_both(&codes);
+    int status = route->index    ? list_folder_sources(route, settings, &codes)
+                 : *route->en_zh ? list_default_sources(settings, &codes)
+                                 : list_model_sources(settings, &codes);
     if (!status)
         status = cli_detect(settings, text, size, &codes, route->detected, sizeof route->detected);
     tr_languages_free(&codes);
     return status;
 }
 
+/* ------------------------------------------------------------------------------------------- into Chinese or from it */
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Whether a word, between white space, is one of a text in Latin letters: no address, code or tag. *han: its Chinese
+ * characters. */
+static bool is_latin_word(const char *word, size_t size, size_t *han)
+{
+    bool latin = false, other = memchr(word, '/', size) || memchr(word, '<', size) || memchr(word, '=', size) ||
+                                memchr(word, '{', size) || memchr(word, '_', size) || memchr(word, '@', size);
+    for (size_t at = 0, length; at < size; at += length) {
+        const tr_script script = tr_script_of(tr_utf8_decode(word + at, size - at, &length));
+        *han += script == TR_HAN;
+        latin = latin || script == TR_LATIN;
+        other = other || script > TR_LATIN || script == TR_OTHER_SCRIPT;
+    }
+    return latin && !other;
+}
+
+/* Chinese texts have Latin words; English ones hardly have Chinese characters. */
+static bool is_latin(const char *text, size_t size)
+{
+    size_t words = 0, han = 0;
+    for (size_t at = 0, end; at < size; at = end + 1) {
+        end = at;
+        while (end < size && !is_space(text[end]))
+            end++;
+        words += is_latin_word(text + at, end - at, &han);
+    }
+    return words > 8 * han;
+}
+
+/* Whether the model into Chinese translates the text, of the two that come with the program. */
+static bool is_into_chinese(const cli_route *route, const cli_settings *settings, const char *text, size_t size)
+{
+    const char *const source = *route->detected ? route->detected : settings->source;
+    if (!*route->en_zh || (settings->target && !is_language(settings->target, "zh")))
+        return false;
+    return source ? is_language(source, "en") : settings->target || is_latin(text, size);
+}
+
+bool cli_route_by_script(const cli_route *route, const cli_settings *settings)
+{
+    return *route->en_zh && !settings->source && !settings->target;
+}
+
+bool cli_route_fits(const cli_route *route, const cli_settings *settings, const char *text, size_t size)
+{
+    return is_into_chinese(route, settings, text, size) == route->into_chinese;
+}
+
 /* ------------------------------------------------------------------------------------------------------------- opening */
-
-/* Whether the program came with both of its models, and nothing names another one. Stores the path of the second one. */
-static bool has_both(const cli_settings *settings, char path[TR_PATH])
-{
-    return !settings->models && !settings->tokens && !settings->ensemble.count && !cli_model_wanted(settings) &&
-           cli_default_model(CLI_ZH_EN, path) && cli_default_model(CLI_EN_ZH, path);
-}
-
-/* Of one language the other one follows: Chinese from and into English, English into Chinese. */
-static const char *other_language(const char *code)
-{
-    return (tr_scripts_of_language(code) & tr_script_bit(TR_HAN)) != 0 ? "en" : "zh";
-}
-
-/* Takes the folder of the program's models, or leaves the choice to the text, where no languages are named. */
-static int find_both(cli_route *route, const cli_settings *settings)
-{
-    route->by_script = !settings->source && !settings->target;
-    if (route->by_script)
-        return CLI_DONE;
-    if (!route->source)
-        route->source = other_language(route->target);
-    if (!route->target && !cli_detects(settings))
-        route->target = other_language(route->source);
-    *strrchr(route->path, '/') = 0;
-    return cli_models_open(&route->index, route->path, settings);
-}
 
 int cli_route_find(cli_route *route, const cli_settings *settings)
 {
     const char *folder = cli_models_folder(settings);
-    route->source = settings->source;
-    route->target = settings->target;
     if (settings->models && settings->model)
         return cli_usage(settings, "--models %s: --model %s is given too; only one of them", settings->models,
                          settings->model);
@@ -153,16 +188,18 @@ int cli_route_find(cli_route *route, const cli_settings *settings)
         return cli_usage(settings, "--tokens: tokens are those of one model; name it with -m");
     if (cli_detects(settings) && settings->tokens)
         return cli_usage(settings, "-s auto: the language of tokens is not detected");
-    if (!folder)
-        return has_both(settings, route->path) ? find_both(route, settings) : CLI_DONE;
+    if (!folder) {
+        if (!settings->tokens && !settings->ensemble.count && !cli_model_wanted(settings) &&
+            !cli_model_beside_default(CLI_EN_ZH, route->en_zh))
+            *route->en_zh = 0;
+        return CLI_DONE;
+    }
     if (settings->ensemble.count)
         return cli_usage(settings, "--ensemble: not with a folder of models; name the first one with -m");
     if (!settings->target)
         return cli_usage(settings, "target language: with a folder of models, name one with -t LANG");
     if (!settings->source)
         return cli_usage(settings, "source language: with a folder of models, name one with -s LANG, or -s auto");
-    if (snprintf(route->path, sizeof route->path, "%s", folder) >= TR_PATH)
-        return cli_fail("--models: %s", strerror(ENAMETOOLONG));
     return cli_models_open(&route->index, folder, settings);
 }
 
@@ -182,7 +219,7 @@ static int choose_models(cli_route *route, const cli_settings *settings, const c
 {
     tr_route found;
     tr_error error;
-    if (tr_find_route(route->index, source, route->target, &found, &error))
+    if (tr_find_route(route->index, source, settings->target, &found, &error))
         return cli_fail_error(&error);
     route->count = found.count;
     for (int i = 0; i < found.count; i++) {
@@ -195,47 +232,28 @@ static int choose_models(cli_route *route, const cli_settings *settings, const c
     return CLI_DONE;
 }
 
-/* A Chinese text has Latin words, and an English one a few Chinese characters. */
-static bool is_latin(const char *text, size_t size)
-{
-    tr_script_census census = {0};
-    uint64_t letters = 0;
-    tr_script_count(&census, text, size);
-    for (int i = 0; i < TR_SCRIPTS; i++)
-        letters += census.letters[i];
-    return census.letters[TR_LATIN] > letters / 2 && census.letters[TR_HAN] < letters / 4;
-}
-
-bool cli_route_needs_sample(const cli_route *route, const cli_settings *settings)
-{
-    return route->by_script || cli_detects(settings);
-}
-
 int cli_route_open(cli_route *route, const cli_settings *settings, const char *text, size_t size)
 {
     cli_settings step_settings[TR_MAX_ROUTE_STEPS];
-    const bool into_chinese = route->by_script && is_latin(text, size);
     int status = cli_detects(settings) ? detect_source(route, settings, text, size) : CLI_DONE;
     if (status)
         return status;
-    const char *source = *route->detected ? route->detected : route->source;
-    if (route->index && !route->target)
-        route->target = other_language(source);
+    const char *source = *route->detected ? route->detected : settings->source;
     for (int i = 0; i < TR_MAX_ROUTE_STEPS; i++) {
         step_settings[i] = *settings;
         step_settings[i].source = source;
-        step_settings[i].target = route->target;
     }
     route->count = 1;
-    if (into_chinese)
-        step_settings[0].model = route->path;
+    route->into_chinese = is_into_chinese(route, settings, text, size);
+    if (route->into_chinese)
+        step_settings[0].model = route->en_zh;
     if (route->index)
         status = choose_models(route, settings, source, step_settings);
     for (int i = 0; !status && i < route->count; i++)
         status = cli_model_open(&route->models[i], &step_settings[i], true);
     if (!status && route->count > 1)
-        cli_guard_model_file(route->path, NULL);
-    if (!status && into_chinese && !settings->quiet)
+        cli_guard_model_file(cli_models_folder(settings), NULL);
+    if (!status && route->into_chinese && cli_route_by_script(route, settings) && !settings->quiet)
         cli_note("English to Chinese, because the text is in Latin letters; -s and -t name other languages");
     return status;
 }

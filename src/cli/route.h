@@ -9,11 +9,10 @@
 typedef struct cli_route {
     cli_model models[TR_MAX_ROUTE_STEPS]; /* [count]; the second translates what the first gives */
     int count;
-    tr_model_index *index;       /* of a folder; NULL: the model is named or the default one */
-    char path[TR_PATH];          /* the folder of models, or the model that was chosen by the text */
-    const char *source, *target; /* -s and -t, or what follows from the other one; NULL: the model's */
-    bool by_script;              /* the text tells which of the program's models translates it */
-    char detected[32];           /* the source language of -s auto; "" without it */
+    tr_model_index *index; /* of --models; NULL: the model is named or a default one */
+    char detected[32];     /* the source language of -s auto; "" without it */
+    char en_zh[TR_PATH];   /* the model beside the default one; "": there is none, or it is not asked */
+    bool into_chinese;     /* it is the one that was opened */
 } cli_route;
 
 /* Indexes a folder of models, and prints its warnings. A folder without any model is a failure, with a message. */
@@ -22,7 +21,10 @@ void cli_models_warn(const tr_model_index *models, const cli_settings *settings)
 
 /* Checks the options that name models and languages, and indexes the folder, if there is one. */
 int cli_route_find(cli_route *route, const cli_settings *settings);
-bool cli_route_needs_sample(const cli_route *route, const cli_settings *settings);
+/* Whether the text tells which of the two models beside each other translates it, since no language is named. */
+bool cli_route_by_script(const cli_route *route, const cli_settings *settings);
+/* Whether the one that is open is right for this text. */
+bool cli_route_fits(const cli_route *route, const cli_settings *settings, const char *text, size_t size);
 /* Then opens the models, each with a context. text: a sample of the input, if one is needed, to detect its language from.
  * Prints a message on failure. */
 int cli_route_open(cli_route *route, const cli_settings *settings, const char *text, size_t size);

@@ -19,7 +19,7 @@ tr_status models_folder(const cli_settings *settings, char folder[TR_PATH], tr_e
 {
     char path[TR_PATH];
     const char *const wanted = settings->models ? settings->models : cli_model_wanted(settings);
-    if (wanted ? snprintf(path, sizeof path, "%s", wanted) >= TR_PATH : !cli_default_model(CLI_ZH_EN, path))
+    if (wanted ? snprintf(path, sizeof path, "%s", wanted) >= TR_PATH : !cli_default_model(path))
         return tr_fail(error, TR_ERROR_IO, "no models: there is no %s; --models names a folder", tr_default_model_path());
     snprintf(folder, TR_PATH, "%s", settings->models ? path : dirname(path));
     return TR_OK;

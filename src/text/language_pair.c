@@ -161,7 +161,8 @@ tr_status tr_language_pair_choose(const tr_package *package, const tr_tokenizer 
     if (status == TR_OK)
         status = choose_target(pair, target, error);
     set_tokens(pair, max_positions);
-    if (is_traditional(target) && !is_traditional(pair->target_code))
+    if (is_traditional(target) && !is_traditional(pair->target_code) &&
+        (!*pair->target_code || tr_language_match("zh", pair->target_code)))
         pair->traditional = package->traditional;
     if (status == TR_OK && tokenizer && pair->limit < 1)
         return tr_fail(error, TR_ERROR_ARGUMENT,

@@ -5,6 +5,8 @@
 
 #include "util/utf8.h"
 
+enum { MOST_BYTES = 64 }; /* of a side */
+
 /* A line of the rules. Both sides have size bytes. */
 typedef struct rule {
     const char *from, *to;
@@ -38,7 +40,7 @@ static bool is_inside(char byte)
 
 static bool is_good(rule r)
 {
-    if (!r.size || r.size > TR_TRADITIONAL_SIDE || (unsigned char)*r.from < 0x80 || !tr_utf8_valid(r.from, r.size) ||
+    if (!r.size || r.size > MOST_BYTES || (unsigned char)*r.from < 0x80 || !tr_utf8_valid(r.from, r.size) ||
         !tr_utf8_valid(r.to, r.size))
         return false;
     for (size_t i = 0; i < r.size; i++)
@@ -58,11 +60,11 @@ tr_status tr_traditional_check(tr_bytes rules, tr_error *error)
         const rule r = {line, tab ? tab + 1 : line, tab ? (size_t)(tab - line) : 0};
         if (!tab || (size_t)(end - r.to) != r.size || !is_good(r))
             return tr_fail(error, TR_ERROR_FORMAT,
-                           "line %zu: is not two texts of characters of the same sizes, with a tab "
+                           "line %zu is not two texts of characters of the same sizes, with a tab "
                            "between them",
                            number);
         if (compare(before.from, before.size, r.from, r.size) >= 0)
-            return tr_fail(error, TR_ERROR_FORMAT, "line %zu: does not come after the line before it", number);
+            return tr_fail(error, TR_ERROR_FORMAT, "line %zu does not come after the line before it", number);
         before = r;
         at += line_size(r);
     }
@@ -106,9 +108,9 @@ static rule find_rule(tr_bytes rules, const char *text, size_t size, size_t char
     return found;
 }
 
-/* Goes over a text, writes to `out` unless it is NULL, and returns where it stopped: at the end, or where what follows the
- * text matters. */
-static size_t go_over(tr_bytes rules, const char *text, size_t size, char *out)
+/* Goes over a text, and returns where it stopped: at the end, or, if it is not to be written, where what follows the text
+ * matters. */
+static size_t go_over(tr_bytes rules, char *text, size_t size, bool write)
 {
     for (size_t at = 0; at < size;) {
         size_t character = 1;
@@ -119,10 +121,10 @@ static size_t go_over(tr_bytes rules, const char *text, size_t size, char *out)
         }
         tr_character(text, size, at, &character);
         const rule r = find_rule(rules, text + at, size - at, character, &open);
-        if (!out && open)
+        if (!write && open)
             return at;
-        if (out)
-            memcpy(out + at, r.to, r.size);
+        if (write)
+            memcpy(text + at, r.to, r.size);
         at += r.size ? r.size : character;
     }
     return size;
@@ -131,10 +133,10 @@ static size_t go_over(tr_bytes rules, const char *text, size_t size, char *out)
 void tr_traditional_write(tr_bytes rules, char *text, size_t size)
 {
     if (rules.size)
-        go_over(rules, text, size, text);
+        go_over(rules, text, size, true);
 }
 
 size_t tr_traditional_settled(tr_bytes rules, const char *text, size_t size)
 {
-    return go_over(rules, text, size, NULL);
+    return go_over(rules, (char *)text, size, false);
 }

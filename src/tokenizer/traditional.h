@@ -9,9 +9,6 @@
 
 #include "util/file.h"
 
-/* Most bytes of a side. */
-enum { TR_TRADITIONAL_SIDE = 64 };
-
 /* Checks rules, as the other functions need them. TR_ERROR_FORMAT names the line. */
 tr_status tr_traditional_check(tr_bytes rules, tr_error *error);
 

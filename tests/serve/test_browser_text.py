@@ -1,9 +1,14 @@
 """The page's text: typed and translated, its alternatives, what belongs together, what is copied and kept."""
 import json
 import re
+import sys
 
+import support
 from page import DEFAULT_MODEL, NICE, WEATHER, PageTest, expect
 from test_browser_faults import events
+
+sys.path.insert(0, str(support.ROOT / "tests" / "models"))
+import chinese_model
 
 BOTH = "今天天气很好。我们下周去北京。"
 
@@ -62,6 +67,25 @@ class Text(PageTest):
         expect(self.page.locator("#source")).to_have_value("")
         self.page.goto(self.origin + "/?text=" + BOTH)
         expect(self.page.locator("#source")).to_have_value(BOTH)
+
+    def test_traditional_characters(self):
+        folder = self.folder()
+        chinese_model.make(folder / "opus-mt-en-zh")
+        (folder / "zh-en.gguf").symlink_to(DEFAULT_MODEL)
+        self.open(self.start("--models", folder))
+        self.page.select_option("#source-language", "en")
+        self.page.select_option("#target-language", "zh-Hant")
+        self.page.fill("#source", "Good morning")
+        expect(self.page.locator("#result")).to_have_text(re.compile("[頭發後麵]"))
+        self.idle()
+        self.page.click("#swap")
+        expect(self.page.locator("#source-language")).to_have_value("zh-Hans")
+        expect(self.page.locator("#target-language")).to_have_value("en")
+        self.page.select_option("#source-language", "auto")
+        self.page.select_option("#target-language", "zh-Hant")
+        self.page.fill("#source", WEATHER)  # is Chinese already
+        expect(self.page.locator("#target-language")).to_have_value("en")
+        self.shows(NICE)
 
     def test_nothing_is_asked_while_an_input_method_composes(self):
         """What an input method shows for now ("jin'tian") is no text yet."""

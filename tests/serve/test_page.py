@@ -181,7 +181,13 @@ class Joined(unittest.TestCase):
         self.assertNotIn('modules["d.js"] = ', self.embed.join("c.js", sources, ["d.js"])[0])
 
     def test_refused(self):
-        for sources in ({"a.js": 'import { b } from "./b.js";\n', "b.js": 'import * as a from "./a.js";\n'},
+        long = "/* a */ b {\n  c;\n  // d\n\n  /* e\n   * f */\n}\n/* g */\n"
+        self.assertEqual(self.embed.shorten("a.js", long), "/* a */ b {\nc;\n}\n")
+        for text in ("", "import('./later.js');\n"):
+            with self.assertRaises(SystemExit):
+                self.embed.join_page({"main.js": text, "later.js": ""})
+        for sources in ({"a.js": "export const a = 1, b = 2;\n"}, {"a.js": "export const { a } = b;\n"},
+                        {"a.js": 'import { b } from "./b.js";\n', "b.js": 'import * as a from "./a.js";\n'},
                         {"a.js": 'import { b } from "./b.js";\n', "b.js": "export const c = 1;\n"},
                         {"a.js": 'import "./b.js";\n', "b.js": ""}, {"a.js": "export let a = 1;\n"},
                         {"a.js": "export { a };\n"}):

@@ -115,7 +115,7 @@ def main() -> None:
     theirs.config.copy_symbols = [symbol for symbol in symbols if symbol != pieces.unk_id()]
     theirs.to(torch.float16).save_pretrained(options.out)
     write_tokenizer(options.out, options.data / "spm.model", pad, options.source, options.target)
-    if (options.data / "traditional.tsv").exists():
+    if options.target == "zh" and (options.data / "traditional.tsv").exists():
         shutil.copy(options.data / "traditional.tsv", options.out)
 
 

@@ -17,7 +17,8 @@ def read(path: pathlib.Path) -> dict[str, str]:
     entries = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if "\t" in line)
     pairs = ((simple, forms.split()[0]) for simple, forms in entries)
     return {simple: form for simple, form in pairs
-            if [len(c.encode()) for c in simple] == [len(c.encode()) for c in form] and len(simple) <= LONGEST}
+            if [len(c.encode()) for c in simple] == [len(c.encode()) for c in form] and len(simple) <= LONGEST
+            and not simple[0].isascii()}
 
 
 def parts(text: str, rules: dict[str, str]) -> list[str]:

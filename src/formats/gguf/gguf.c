@@ -451,7 +451,7 @@ static tr_status peek_tensors(const tr_gguf *gguf, tr_package *package, bool *ha
     tr_status status = tr_gguf_tensors_begin(gguf, &tensors, error);
     while (tr_gguf_tensors_next(&tensors, &t, &status, error)) {
         *has_tokenizer |= strcmp(t.name, TR_TENSOR_SOURCE_SPM) == 0 || strcmp(t.name, TR_TENSOR_SOURCE_BPE) == 0;
-        if (strcmp(t.name, TR_TENSOR_TRADITIONAL) == 0)
+        if (strcmp(t.name, TR_TENSOR_TRADITIONAL) == 0 && tr_gguf_find(gguf, TR_KEY_VERSION))
             package->traditional = (tr_bytes){t.data, t.bytes};
     }
     return status;

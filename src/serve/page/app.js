@@ -13,8 +13,8 @@
  *                                Without a text: closes it, if it has that KIND or KIND is not given
  *   app.store.get(NAME, OTHERWISE), app.store.set(NAME, VALUE)
  *                                what this browser remembers, or else the page while it is open; undefined forgets it
- *   app.tab.get(NAME, OTHERWISE), app.tab.set(NAME, VALUE)
- *                                the same until the tab is closed
+ *   app.session.get(NAME, OTHERWISE), app.session.set(NAME, VALUE)
+ *                                the same until the browser's tab is closed
  *   app.languages                [{code, name, chinese_name, targets}]
  *   app.languageName(CODE)
  *   app.pair()                   {source, target}; source may be "auto"
@@ -44,8 +44,8 @@ function storeIn(storage) {
     set(name, value) {
       memory.delete(name);
       try {
-        if (value === undefined) window[storage].removeItem(`translate.${name}`);
-        else window[storage].setItem(`translate.${name}`, JSON.stringify(value));
+        window[storage].removeItem(`translate.${name}`); // an older value must not stay if there is no room
+        if (value !== undefined) window[storage].setItem(`translate.${name}`, JSON.stringify(value));
       } catch {
         memory.set(name, JSON.stringify(value));
       }
@@ -58,7 +58,7 @@ export const app = {
   languages: [],
   options: {},
   detected: "", // the source language, if it was detected
-  late: false, // who joins now hears of the past
+  late: false, // true: who joins hears of the past
 
   t(key, values = {}) {
     const text = (messages[key] || [key, key])[app.language === "zh" ? 1 : 0];
@@ -116,7 +116,7 @@ export const app = {
   },
 
   store: storeIn("localStorage"),
-  tab: storeIn("sessionStorage"),
+  session: storeIn("sessionStorage"),
 
   languageName(code) {
     const found = app.languages.find((language) => language.code === code);

@@ -38,7 +38,7 @@ function askForKey() {
 
 function useKey() {
   const key = $("key").value;
-  app.tab.set("key", key);
+  app.session.set("key", key);
   app.store.set("key", $("key-remember").checked && key ? key : undefined);
   $("key-bar").hidden = !!key;
   app.notice("");
@@ -46,7 +46,7 @@ function useKey() {
 }
 
 function findKey() {
-  const remembered = app.store.get("key"), key = remembered || app.tab.get("key");
+  const remembered = app.store.get("key"), key = remembered || app.session.get("key");
   $("key-remember").checked = !!remembered;
   if (key) {
     $("key").value = key;
@@ -76,12 +76,13 @@ function startTabs() {
 
 /* Until the server answers, the page has what it came with. undefined: the server refuses. */
 async function untilThere(ask) {
-  for (let seconds = 1;; seconds = Math.min(2 * seconds, 30)) {
+  for (let attempt = 0;; attempt++) {
     try {
-      return await ask();
+      return await ask(attempt);
     } catch (error) {
       if (error.status === 403 || error.status === 404) return undefined;
-      await new Promise((done) => { setTimeout(done, 1000 * seconds); });
+      if (error.status === undefined && !(error instanceof TypeError)) throw error; // a fault of a script
+      await new Promise((done) => { setTimeout(done, 1000 * Math.min(2 ** attempt, 30)); });
     }
   }
 }
@@ -98,7 +99,8 @@ async function startOthers() {
     app.emit("languages");
   });
   findOut("frontend/settings", (settings) => app.emit("settings", settings));
-  const options = JSON.stringify(app.options), { init } = await untilThere(() => import("./later.js"));
+  const options = JSON.stringify(app.options);
+  const { init } = await untilThere((attempt) => import(`./later.js?${attempt}`)); // some browsers keep what failed
   app.late = true;
   init();
   if (JSON.stringify(app.options) !== options) app.emit("options");
@@ -121,7 +123,8 @@ function start() {
   findKey();
   app.on("refused", askForKey);
   textTab.init();
-  requestAnimationFrame(() => setTimeout(startOthers));
+  if (document.hidden) startOthers(); // nothing is drawn there
+  else requestAnimationFrame(() => setTimeout(startOthers));
 }
 
 start();

@@ -156,7 +156,13 @@ function showSource() {
 
 /* ---------------------------------------------------------------------------------------------------------- languages */
 
-const targetsOf = (source) => app.languages.filter((l) => source === "auto" || l.code === source).flatMap((l) => l.targets);
+const base = (code) => code.split("-")[0];
+
+/* Other characters of a language are read as its own: of zh-Hant the targets of zh-Hans. */
+function targetsOf(source) {
+  const exact = app.languages.filter((l) => source === "auto" || l.code === source);
+  return (exact.length ? exact : app.languages.filter((l) => base(l.code) === base(source))).flatMap((l) => l.targets);
+}
 
 /* The option that a code in another spelling means. */
 function choose(select, code) {
@@ -191,7 +197,7 @@ function showNames() {
 
 /* The text is in the target language: another target, if there is one. */
 function turn(source) {
-  const other = likeliest(targetsOf(source).filter((code) => code !== source));
+  const other = likeliest(targetsOf(source).filter((code) => base(code) !== base(source)));
   if (!other) return false;
   $("target-language").value = other;
   changePair();
@@ -212,7 +218,8 @@ function changePair() {
 function swapped() {
   const { source, target } = app.pair();
   const from = source === "auto" ? app.detected : source;
-  return from && targetsOf(target).includes(from) ? { source: target, target: from } : null;
+  const back = from && targetsOf(target).find((code) => base(code) === base(from));
+  return back ? { source: target, target: back } : null;
 }
 
 function showSwap() {
@@ -228,7 +235,7 @@ function swap() {
     return;
   }
   if (translation) $("source").value = translation;
-  $("source-language").value = pair.source;
+  choose($("source-language"), pair.source);
   showTargets();
   $("target-language").value = pair.target;
   showSource();
@@ -325,8 +332,9 @@ export function init() {
     limit = Math.max(charLimit, 0);
     showSource();
   });
-  if (!$("source").value && !location.hash) $("source").value = app.tab.get("text", "");
-  addEventListener("pagehide", () => app.tab.set("text", $("source").value || undefined));
+  if (!$("source").value && !location.hash) $("source").value = app.session.get("text", "");
+  for (const leaving of ["pagehide", "visibilitychange"])
+    addEventListener(leaving, () => app.session.set("text", $("source").value || undefined));
   addEventListener("online", () => failures && translate());
   addEventListener("hashchange", () => {
     findPair();
