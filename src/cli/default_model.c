@@ -28,8 +28,9 @@ bool cli_default_model(char path[TR_PATH])
     return access(path, R_OK) == 0;
 }
 
-bool cli_model_beside_default(const char *name, char path[TR_PATH])
+bool cli_opposite_model(char path[TR_PATH])
 {
+    static const char name[] = "en-zh.gguf";
     char *slash;
     if (!cli_default_model(path) || !(slash = strrchr(path, '/')) || (size_t)(slash + 1 - path) + strlen(name) >= TR_PATH)
         return false;

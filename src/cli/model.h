@@ -22,9 +22,8 @@ typedef struct cli_model {
 const char *cli_model_wanted(const cli_settings *settings); /* --model, else $TRANSLATE_MODEL; NULL: the default model */
 /* Finds the default model. False: there is none. */
 bool cli_default_model(char path[TR_PATH]);
-/* Finds another file in its folder. False: it is not there. CLI_EN_ZH: the model for the other direction. */
-#define CLI_EN_ZH "en-zh.gguf"
-bool cli_model_beside_default(const char *name, char path[TR_PATH]);
+/* Finds the model for the other direction, en-zh.gguf, beside it. False: there is none. */
+bool cli_opposite_model(char path[TR_PATH]);
 /* Stores the path of that model. hf:... models
  * that are not in the cache are downloaded. Prints a message on failure. */
 int cli_model_find(char path[TR_PATH], const cli_settings *settings);

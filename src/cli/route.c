@@ -190,7 +190,7 @@ int cli_route_find(cli_route *route, const cli_settings *settings)
         return cli_usage(settings, "-s auto: the language of tokens is not detected");
     if (!folder) {
         if (!settings->tokens && !settings->ensemble.count && !cli_model_wanted(settings) &&
-            !cli_model_beside_default(CLI_EN_ZH, route->en_zh))
+            !cli_opposite_model(route->en_zh))
             *route->en_zh = 0;
         return CLI_DONE;
     }

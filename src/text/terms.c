@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/buffer.h"
 #include "util/utf8.h"
 
 typedef struct term {
@@ -208,16 +209,10 @@ static tr_status take_line(parser *p)
     return status == TR_OK ? add_term(p, &t) : status;
 }
 
-static int compare_folded(const char *a, size_t a_size, const char *b, size_t b_size)
-{
-    const int order = memcmp(a, b, a_size < b_size ? a_size : b_size);
-    return order ? order : (a_size > b_size) - (a_size < b_size);
-}
-
 static int compare_terms(const void *a, const void *b)
 {
     const term *p = a, *q = b;
-    const int order = compare_folded(p->folded, p->size, q->folded, q->size);
+    const int order = tr_compare_bytes(p->folded, p->size, q->folded, q->size);
     if (order)
         return order;
     const int own = memcmp(p->source, q->source, p->size);

@@ -1,6 +1,7 @@
 #include "tokenizer/spm_check.h"
 
 #include "tokenizer/spm_fields.h"
+#include "util/buffer.h"
 #include "util/numbers.h"
 #include "util/strmap.h"
 #include "util/utf8.h"
@@ -418,8 +419,7 @@ static tr_status check_field(model *m, const field *f)
 static int compare_texts(const void *left, const void *right)
 {
     const text *a = left, *b = right;
-    const int order = memcmp(a->data, b->data, a->size < b->size ? a->size : b->size);
-    return order ? order : (a->size > b->size) - (a->size < b->size);
+    return tr_compare_bytes(a->data, a->size, b->data, b->size);
 }
 
 /* Checks that no chain of user-defined pieces, each a prefix of the next, is longer than MAX_NESTED. In sorted order the

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "util/buffer.h"
 #include "util/utf8.h"
 
 enum { MOST_BYTES = 64 }; /* of a side */
@@ -24,13 +25,6 @@ static rule rule_at(tr_bytes rules, size_t at)
 static size_t line_size(rule r)
 {
     return 2 * r.size + 2;
-}
-
-/* Orders as memcmp; the beginning of a text comes before it. */
-static int compare(const char *a, size_t a_size, const char *b, size_t b_size)
-{
-    const int order = memcmp(a, b, a_size < b_size ? a_size : b_size);
-    return order ? order : (a_size > b_size) - (a_size < b_size);
 }
 
 static bool is_inside(char byte)
@@ -63,7 +57,7 @@ tr_status tr_traditional_check(tr_bytes rules, tr_error *error)
                            "line %zu is not two texts of characters of the same sizes, with a tab "
                            "between them",
                            number);
-        if (compare(before.from, before.size, r.from, r.size) >= 0)
+        if (tr_compare_bytes(before.from, before.size, r.from, r.size) >= 0)
             return tr_fail(error, TR_ERROR_FORMAT, "line %zu does not come after the line before it", number);
         before = r;
         at += line_size(r);
@@ -81,7 +75,7 @@ static size_t find_line(tr_bytes rules, const char *key, size_t size)
         const char *const before = memrchr(data + low, '\n', middle - low);
         const size_t line = before ? (size_t)(before + 1 - data) : low;
         const rule r = rule_at(rules, line);
-        if (compare(r.from, r.size, key, size) < 0)
+        if (tr_compare_bytes(r.from, r.size, key, size) < 0)
             low = line + line_size(r);
         else
             high = line;

@@ -24,6 +24,12 @@ static bool grow_array(void **data, size_t *capacity, size_t needed, size_t elem
     return true;
 }
 
+int tr_compare_bytes(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+    const int order = memcmp(a, b, a_size < b_size ? a_size : b_size);
+    return order ? order : (a_size > b_size) - (a_size < b_size);
+}
+
 bool tr_buffer_reserve(tr_buffer *b, size_t more)
 {
     void *data = b->data;

@@ -14,6 +14,9 @@ typedef struct tr_buffer {
     size_t size, capacity;
 } tr_buffer;
 
+/* Orders as memcmp; the beginning of a text comes before it. */
+int tr_compare_bytes(const char *a, size_t a_size, const char *b, size_t b_size);
+
 /* Makes room for `more` bytes and a NUL. */
 bool tr_buffer_reserve(tr_buffer *b, size_t more) TR_CHECKED;
 bool tr_buffer_append(tr_buffer *b, const void *data, size_t size) TR_CHECKED;

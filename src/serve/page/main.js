@@ -81,7 +81,7 @@ async function untilThere(ask) {
       return await ask(attempt);
     } catch (error) {
       if (error.status === 403 || error.status === 404) return undefined;
-      if (error.status === undefined && !(error instanceof TypeError)) throw error; // a fault of a script
+      if (error.status === undefined && !/module/i.test(error.message)) throw error; // no import failed: a fault of a script
       await new Promise((done) => { setTimeout(done, 1000 * Math.min(2 ** attempt, 30)); });
     }
   }

@@ -156,7 +156,7 @@ function showSource() {
 
 /* ---------------------------------------------------------------------------------------------------------- languages */
 
-const base = (code) => code.split("-")[0];
+const base = (code) => code.split(/[-_]/)[0].toLowerCase();
 
 /* Other characters of a language are read as its own: of zh-Hant the targets of zh-Hans. */
 function targetsOf(source) {
@@ -167,7 +167,7 @@ function targetsOf(source) {
 /* The option that a code in another spelling means. */
 function choose(select, code) {
   const same = (option) => option.value.toLowerCase() === code.toLowerCase();
-  const alike = (option) => option.value.split("-")[0] === code.split(/[-_]/)[0].toLowerCase();
+  const alike = (option) => base(option.value) === base(code);
   const options = [...select.options].filter((option) => !option.disabled);
   const option = options.find(same) || options.find(alike);
   if (option) select.value = option.value;
