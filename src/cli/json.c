@@ -15,23 +15,29 @@ static void put(cli_json *j, const char *text, size_t size)
     j->good = j->good && tr_buffer_append(j->out, text, size);
 }
 
-/* text is valid UTF-8 without NUL. */
+/* Writes a character as JSON escapes it; beyond ASCII all that is not printable has four hexadecimal digits. */
+static void put_escaped(cli_json *j, int32_t c)
+{
+    static const char known[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
+    const char *at = c < 0x7f ? strchr(known, c) : NULL;
+    char escaped[8] = {'\\', at ? letters[at - known] : 'u'};
+    put(j, escaped, at ? 2 : (size_t)snprintf(escaped, sizeof escaped, "\\u%04X", (unsigned)c));
+}
+
+/* text is valid UTF-8 without NUL. Nothing that would control a terminal is written raw. */
 static void put_string(cli_json *j, const char *text, size_t size)
 {
     put(j, "\"", 1);
-    for (size_t at = 0; at < size;) {
-        size_t plain = at;
-        while (plain < size && (unsigned char)text[plain] >= ' ' && text[plain] != '"' && text[plain] != '\\')
-            plain++;
-        put(j, text + at, plain - at);
-        at = plain;
-        if (at == size)
-            break;
-        static const char controls[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
-        const char c = text[at++], *known = strchr(controls, c);
-        char escaped[8] = {'\\', known ? letters[known - controls] : 'u'};
-        put(j, escaped, known ? 2 : (size_t)snprintf(escaped, sizeof escaped, "\\u%04X", (unsigned)c));
+    size_t plain = 0; /* text[plain..at) is written as it is */
+    for (size_t at = 0, length; at < size; at += length) {
+        const int32_t c = tr_utf8_decode(text + at, size - at, &length);
+        if (tr_utf8_is_printable(c) && c != '"' && c != '\\')
+            continue;
+        put(j, text + plain, at - plain);
+        put_escaped(j, c);
+        plain = at + length;
     }
+    put(j, text + plain, size - plain);
     put(j, "\"", 1);
 }
 

@@ -117,7 +117,7 @@ typedef struct collector {
     tr_error *error;
 } collector;
 
-/* Allocates memory for count tokens that together have a number of bytes. */
+/* Allocates memory for count tokens that together have a number of bytes; rows behind them are ids without a piece. */
 static tr_status begin_tokens(collector *c, size_t count, size_t bytes)
 {
     if (count == 0)
@@ -125,7 +125,7 @@ static tr_status begin_tokens(collector *c, size_t count, size_t bytes)
     if (count > c->rows)
         return tr_fail(c->error, TR_ERROR_FORMAT, "%s: has %zu tokens, but the embedding has %zu rows", c->name, count,
                        c->rows);
-    c->pieces = calloc(count, sizeof *c->pieces);
+    c->pieces = calloc(c->rows, sizeof *c->pieces);
     c->text = c->to = malloc(bytes ? bytes : 1);
     return c->pieces && c->text ? TR_OK : tr_fail(c->error, TR_ERROR_MEMORY, "%s: out of memory", c->name);
 }
@@ -192,7 +192,7 @@ tr_status tr_vocabulary_of_list(tr_bytes file, const char *name, int rows, tr_vo
         status = add_list(&c, list);
     json_decref(list);
     if (status == TR_OK)
-        return tr_fail_in(error, tr_vocabulary_init(vocabulary, c.pieces, c.count, c.text, error), name);
+        return tr_fail_in(error, tr_vocabulary_init(vocabulary, c.pieces, c.rows, c.text, error), name);
     free(c.pieces);
     free(c.text);
     return status;

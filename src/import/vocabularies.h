@@ -20,7 +20,8 @@ void tr_added_free(tr_added *added);
 tr_status tr_vocabulary_of_words(const json_t *json, const char *name, int rows, const tr_added *added,
                                  tr_vocabulary *vocabulary, tr_error *error) TR_CHECKED;
 
-/* Builds a vocabulary from a list of at most rows tokens, in JSON or one on each line. Messages begin with name. */
+/* Builds a vocabulary of rows ids from a list of at most rows tokens, in JSON or one on each line; ids behind it have no
+ * piece. Messages begin with name. */
 tr_status tr_vocabulary_of_list(tr_bytes file, const char *name, int rows, tr_vocabulary *vocabulary,
                                 tr_error *error) TR_CHECKED;
 

@@ -71,7 +71,7 @@ bool tr_utf8_valid(const char *text, size_t size)
     return tr_utf8_valid_prefix(text, size) == size;
 }
 
-static bool is_printable(int32_t code)
+bool tr_utf8_is_printable(int32_t code)
 {
     return code >= 0x20 && (code < 0x7f || code >= 0xa0) && code != 0x61c && code != 0x200e && code != 0x200f &&
            !(code >= 0x2028 && code <= 0x202e) && !(code >= 0x2066 && code <= 0x2069);
@@ -82,7 +82,7 @@ void tr_utf8_make_printable(char *text)
     const size_t size = strlen(text);
     char *to = text;
     for (size_t at = 0, length; at < size; at += length)
-        if (is_printable(tr_utf8_decode(text + at, size - at, &length))) {
+        if (tr_utf8_is_printable(tr_utf8_decode(text + at, size - at, &length))) {
             memmove(to, text + at, length);
             to += length;
         } else {

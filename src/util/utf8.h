@@ -18,8 +18,10 @@ size_t tr_utf8_valid_prefix(const char *text, size_t size);
 /* Whether text is valid UTF-8 without NUL. */
 bool tr_utf8_valid(const char *text, size_t size);
 
-/* Replaces by '?' in place all that would control a terminal or mislead a reader: control characters, invisible characters
- * that change the direction of writing, line separators, and invalid parts. The string may become shorter. */
+/* Whether a code point neither controls a terminal nor misleads a reader: no control character, no invisible character that
+ * changes the direction of writing, no line separator, and not -1, an invalid part. */
+bool tr_utf8_is_printable(int32_t code);
+/* Replaces by '?' in place all that is not printable. The string may become shorter. */
 void tr_utf8_make_printable(char *text);
 
 /* Whether text ends with `end`, or is the same. */

@@ -285,9 +285,14 @@ class Info(CommandTest):
         content[at + 8:at + 8 + size] = "\x1b\x9bx".encode()[:size].ljust(size, b"-")
         piece = content.index(b"</s>")
         content[piece:piece + 4] = b"\x1b[2J"
-        text = self.good("info", self.file("a\u202eb.gguf", content)).decode()
+        file = self.file("a\u202eb.gguf", content)
+        text = self.good("info", file).decode()
         self.assertFalse(set(text) & set("\x1b\x9b\u202e"), text)
         self.assertIn("?[2J", text)
+        text = self.good("info", "--json", file).decode()
+        self.assertFalse(set(text) & set("\x1b\x9b\u202e"), text)
+        self.assertEqual(json.loads(text)["file"], str(file))
+        self.assertIn("\x1b\x9bx", json.loads(text)["name"])
 
     def test_verify(self):
         self.assertIn("verified", self.good("info", "--verify", support.MODEL).decode())

@@ -413,9 +413,10 @@ static void test_older(void **state)
     assert_int_equal(p.config.eos_id, 1);
     assert_int_equal(p.config.start_id, 1);
     assert_int_equal(p.config.target_vocabulary, ROWS);
-    assert_int_equal(p.target->size, 4);
+    assert_int_equal(p.target->size, ROWS);
     assert_null(p.target->pieces[2].data);
     assert_memory_equal(p.target->pieces[3].data, "<s>\r", 4); /* but of the target's, as all lines have one */
+    assert_null(p.target->pieces[4].data);                     /* the list ends here, and the embedding has more rows */
     tr_package_close(&p);
     put_scalar("with_source_bos", TR_CT2_I8, 1);
     write_model();

@@ -66,7 +66,7 @@ static void read_vocabulary(const void *data, size_t size, const char *name)
     tr_error error = {0};
     if (tr_vocabulary_of_list((tr_bytes){data, size}, name, ROWS, &vocabulary, &error) != TR_OK)
         check_message(&error);
-    else if (vocabulary.size > ROWS)
+    else if (vocabulary.size != ROWS)
         abort();
     tr_vocabulary_free(&vocabulary);
 }

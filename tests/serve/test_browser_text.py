@@ -206,7 +206,8 @@ class Text(PageTest):
 
     def test_alternatives_with_the_keyboard(self):
         self.open()
-        self.page.keyboard.insert_text(BOTH)  # the source has the focus at the start
+        expect(self.page.locator("#source")).to_be_focused()  # at the start
+        self.page.keyboard.insert_text(BOTH)
         self.shows(re.compile("Beijing"))
         self.idle()
         for _ in range(9):
