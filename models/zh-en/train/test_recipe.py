@@ -1,4 +1,5 @@
 """Tests of what the recipe's steps rest on: python -m unittest (in this folder, with requirements.txt installed)."""
+import copy
 import pathlib
 import random
 import subprocess
@@ -21,6 +22,7 @@ from chinese import printed
 from decode import beam_ids
 from loss import Candidates, Objective, cross_entropy
 from model import Dropout, Marian, Shape
+from muon import Muon, blocks, orthogonal
 from train import loss_sum
 
 SMALL = Shape(vocabulary=50, d_model=128, ffn=64, encoder_layers=2, decoder_layers=2)
@@ -327,6 +329,49 @@ class Loss(unittest.TestCase):
         return loss
 
 
+class Optimizer(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        self.model = Marian(SMALL)
+        for weight in self.model.parameters():
+            weight.grad = torch.randn(weight.shape)
+        self.optimizer = Muon(self.model.named_parameters(), lr=0.01, weight_decay=0.0)
+
+    def test_directions_are_nearly_orthogonal(self):
+        x = torch.randn(3, 16, 64)
+        u, _, v = torch.linalg.svd(x, full_matrices=False)
+        found = orthogonal(x).float()
+        self.assertGreater(F.cosine_similarity(found.flatten(1), (u @ v).flatten(1)).min(), 0.9)
+        spread = torch.linalg.svdvals(found)
+        self.assertTrue(0.5 < spread.min() and spread.max() < 1.4, spread)
+
+    def test_every_weight_moves_by_the_usual_size(self):
+        before = {name: weight.detach().clone() for name, weight in self.model.named_parameters()}
+        self.optimizer.step()
+        for name, weight in self.model.named_parameters():
+            moved = (weight - before[name]).square().mean().sqrt().item()
+            expected = 0.2 if weight.dim() == 2 and "embedding" not in name else 1.0
+            self.assertTrue(0.7 < moved / (0.01 * expected) < 1.2, (name, moved))
+
+    def test_keys_and_values_are_two_matrices(self):
+        weight = torch.randn(256, 128)
+        self.assertEqual(blocks("encoder.0.self_attention.key_value.weight", weight).tolist(),
+                         [weight[:128].tolist(), weight[128:].tolist()])  # fmt: skip
+        self.assertEqual(blocks("encoder.0.up.weight", weight).tolist(), [weight.mT.tolist()])
+
+    def test_its_state_comes_back(self):
+        self.optimizer.step()
+        other = Marian(SMALL)
+        other.load_state_dict(self.model.state_dict())
+        again = Muon(other.named_parameters(), lr=0.01, weight_decay=0.0)
+        again.load_state_dict(copy.deepcopy(self.optimizer.state_dict()))
+        for one, two in zip(self.model.parameters(), other.parameters()):
+            two.grad = one.grad
+        self.optimizer.step(), again.step()
+        for one, two in zip(self.model.parameters(), other.parameters()):
+            self.assertTrue(torch.equal(one, two))
+
+
 class Decoding(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(0)
@@ -457,7 +502,9 @@ class Recipe(unittest.TestCase):
         (self.folder / "data" / "spm.model").unlink()  # the model's own come back
         run("begin.py", f"{self.folder}/hf", data, f"{self.folder}/next")
         self.assertEqual(run("evaluate.py", data, f"{self.folder}/next/last.pt", "--beam", "2"), scores)
-        self.assertIn("step 5 done", self.train("next", "--steps", "5", "--cooldown", "5"))
+        muon = ("--optimizer", "muon")
+        self.assertIn("step 5 done", self.train("next", "--steps", "5", "--cooldown", "5", *muon))
+        self.assertIn("step 8 done", self.train("next", "--steps", "8", "--cooldown", "5", *muon))
         with self.assertRaisesRegex(AssertionError, "is there already"):  # what has been learnt since stays
             run("begin.py", f"{self.folder}/hf", data, f"{self.folder}/next")
 

@@ -3,7 +3,8 @@ like.
 
 The learning rate rises, stays, and falls to zero over the last COOLDOWN steps before STEPS; an average of the weights
 (EMA) is kept beside them. So a run whose length is not known yet gets a large --steps, and later a nearer one. With
---minutes the clock decides instead, over all starts of a run together: it falls over the last 30 % of that time.
+--minutes the clock decides instead, over all starts of a run together: it falls over the last --cooldown-share of that
+time.
 
 With --rdrop each pair passes twice under different dropout, and what the two passes disagree in is part of the loss
 (Liang et al. 2021): it costs twice the time and makes more of little text.
@@ -30,12 +31,12 @@ from batches import Batch, Batches, Chunks, Room, Segmenter, make_batch, pack
 from corpus import Pair, load, swapped
 from loss import Candidates, Objective, cross_entropy
 from model import Dropout, Marian, Shape, as_bias, same_pair
+from muon import Muon
 from weights import UNSCORED
 
 EMA_EVERY = 8  # steps
 WATCH_EVERY = 200  # steps at least: beside other programs a run may do few of them between two saves
 PRECISIONS = {"bf16": torch.bfloat16, "f32": torch.float32}
-COOLDOWN_SHARE = 0.3  # of a run measured in minutes
 
 
 def keep_freed_memory() -> None:
@@ -100,9 +101,11 @@ class Trainer:
         # Two copies, in bf16 or f32: of the weights, to learn with, and of their average, to see how good they are.
         self.worker_model, self.average_model = (Marian(shape).to(options.device, options.precision) for _ in range(2))
         self.ema = [p.detach().clone() for p in self.master.parameters()]
-        self.optimizer = torch.optim.AdamW(
-            self.master.parameters(), lr=options.rate, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.01, fused=True
-        )
+        adam = {"lr": options.rate, "betas": (0.9, 0.98), "eps": 1e-9, "weight_decay": 0.01, "fused": True}
+        if options.optimizer == "muon":
+            self.optimizer = Muon(self.master.named_parameters(), **adam)
+        else:
+            self.optimizer = torch.optim.AdamW(self.master.parameters(), **adam)
         self.step, self.seconds_before, self.started = 0, 0.0, time.monotonic()
         self.threads = ThreadPoolExecutor(options.workers, initializer=torch.set_num_threads, initargs=(1,))
         self.map = self.threads.map if options.workers > 1 else map
@@ -122,7 +125,7 @@ class Trainer:
     def cooldowns_left(self) -> float:
         """How much of the run is left, in lengths of its cooldown."""
         if self.options.minutes:
-            return (1 - self.seconds() / (60 * self.options.minutes)) / COOLDOWN_SHARE
+            return (1 - self.seconds() / (60 * self.options.minutes)) / self.options.cooldown_share
         return (self.options.steps - self.step) / self.options.cooldown
 
     def is_done(self) -> bool:
@@ -290,6 +293,7 @@ def parse() -> argparse.Namespace:
     add("--steps", type=int, default=100_000)
     add("--cooldown", type=int, default=6_000, help="steps at the end over which the learning rate falls")
     add("--minutes", type=float, help="how long the run takes, instead of --steps and --cooldown")
+    add("--cooldown-share", type=float, default=0.3, help="of --minutes")
     add("--warmup", type=int, default=800)
     add("--rate", type=float, default=1.5e-3, help="the highest learning rate")
     add("--tokens", type=int, default=2048, help="target tokens a batch")
@@ -297,6 +301,7 @@ def parse() -> argparse.Namespace:
     add("--precision", choices=PRECISIONS, help="of products (default: bf16 where the processor has instructions for it)")
     add("--dropout", type=float, default=0.1)
     add("--rdrop", type=float, default=0.0, help="weight of the disagreement of two passes, such as 5; 0: one pass")
+    add("--optimizer", choices=("adamw", "muon"), default="adamw", help="muon: muon.py; a run keeps the one it began with")
     add("--smoothing", type=float, default=0.1)
     add("--candidates", type=int, default=0, help="words that a step looks at besides the labels; 0: all")
     add("--ema", type=float, default=0.9995)
