@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "cli/model.h"
 
+#include "tokenizer/language_codes.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,17 @@ bool cli_opposite_model(char path[TR_PATH])
         return false;
     strcpy(slash + 1, name);
     return access(path, R_OK) == 0;
+}
+
+bool cli_is_language(const char *code, const char *language)
+{
+    char base[4];
+    return code && tr_language_base(code, base) && strcmp(base, language) == 0;
+}
+
+bool cli_is_into_chinese(const char *source, const char *target)
+{
+    return (source || target) && (!source || cli_is_language(source, "en")) && (!target || cli_is_language(target, "zh"));
 }
 
 const char *cli_model_wanted(const cli_settings *settings)

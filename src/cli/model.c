@@ -41,6 +41,8 @@ int cli_model_find(char path[TR_PATH], const cli_settings *settings)
     const char *wanted = cli_model_wanted(settings);
     if (wanted)
         return resolve_name(path, wanted, settings);
+    if (cli_is_into_chinese(settings->source, settings->target) && cli_opposite_model(path))
+        return CLI_DONE;
     return cli_default_model(path)
                ? CLI_DONE
                : cli_fail("no model: there is no %s; name a model file with -m FILE or in $TRANSLATE_MODEL",

@@ -24,8 +24,11 @@ const char *cli_model_wanted(const cli_settings *settings); /* --model, else $TR
 bool cli_default_model(char path[TR_PATH]);
 /* Finds the model for the other direction, en-zh.gguf, beside it. False: there is none. */
 bool cli_opposite_model(char path[TR_PATH]);
-/* Stores the path of that model. hf:... models
- * that are not in the cache are downloaded. Prints a message on failure. */
+bool cli_is_language(const char *code, const char *language); /* en-GB is "en"; NULL is none */
+/* Whether languages are named, NULL: this one is not, and the model for the other direction is the one between them. */
+bool cli_is_into_chinese(const char *source, const char *target);
+/* Stores the path of the model that the settings name, or of the default one for their languages. hf:... models that are
+ * not in the cache are downloaded. Prints a message on failure. */
 int cli_model_find(char path[TR_PATH], const cli_settings *settings);
 
 /* Finds and opens the model, with a context (and --ensemble) if with_context. Prints a message on failure; then nothing

@@ -93,19 +93,13 @@ static int list_model_sources(const cli_settings *settings, tr_languages *codes)
     return could_not_look(looked) ? cli_fail_error(&error) : CLI_DONE;
 }
 
-static bool is_language(const char *code, const char *language)
-{
-    char base[4];
-    return code && tr_language_base(code, base) && strcmp(base, language) == 0;
-}
-
 /* Those of the two models that come with the program. */
 static int list_default_sources(const cli_settings *settings, tr_languages *codes)
 {
     tr_status status = TR_OK;
-    if (!is_language(settings->target, "zh"))
+    if (!cli_is_language(settings->target, "zh"))
         status = tr_languages_add(codes, "zh", 2, 0, NULL);
-    if (status == TR_OK && !is_language(settings->target, "en"))
+    if (status == TR_OK && !cli_is_language(settings->target, "en"))
         status = tr_languages_add(codes, "en", 2, 1, NULL);
     return status == TR_OK ? CLI_DONE : cli_fail_memory();
 }
@@ -157,18 +151,19 @@ static bool is_latin(const char *text, size_t size)
     return words > 8 * han;
 }
 
-/* Whether the model into Chinese translates the text, of the two that come with the program. */
-static bool is_into_chinese(const cli_route *route, const cli_settings *settings, const char *text, size_t size)
-{
-    const char *const source = *route->detected ? route->detected : settings->source;
-    if (!*route->en_zh || (settings->target && !is_language(settings->target, "zh")))
-        return false;
-    return source ? is_language(source, "en") : settings->target || is_latin(text, size);
-}
-
 bool cli_route_by_script(const cli_route *route, const cli_settings *settings)
 {
     return *route->en_zh && !settings->source && !settings->target;
+}
+
+/* Whether the model into Chinese translates the text, of the two that come with the program. */
+static bool is_into_chinese(const cli_route *route, const cli_settings *settings, const char *text, size_t size)
+{
+    if (!*route->en_zh)
+        return false;
+    if (cli_route_by_script(route, settings))
+        return is_latin(text, size);
+    return cli_is_into_chinese(*route->detected ? route->detected : settings->source, settings->target);
 }
 
 bool cli_route_fits(const cli_route *route, const cli_settings *settings, const char *text, size_t size)

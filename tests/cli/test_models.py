@@ -170,6 +170,13 @@ class Both(ModelsTest):
         self.bad(2, "-s", "en", "-t", "fr", "some words", **self.alone, says="another model may do")  # not what lies beside
         self.bad(2, "-s", "fr", "x", **self.alone, says="source language fr")
 
+    def test_other_commands(self):
+        pair = ("Good morning", "早上好")
+        expected = self.good("score", "-m", self.models / "en-zh.gguf", *pair)
+        for language in (("-s", "en"), ("-t", "zh")):
+            self.assertEqual(self.good("score", *language, *pair, **self.alone), expected)
+        self.assertNotEqual(self.good("score", *pair, **self.alone), expected)
+
     @unittest.skipUnless(detects(), "this build cannot detect languages")
     def test_detected_language(self):
         for text, name in (("今天天气很好，我们去公园散步吧。", "zh-en.gguf"),
