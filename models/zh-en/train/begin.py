@@ -30,7 +30,7 @@ from corpus import Pair, load
 from export import layer_tensors, marian_config
 from model import Layer, Marian, Shape
 from model_file import ModelFile
-from symbols import SIGNS, SYMBOLS
+from symbols import BRACKETS, SIGNS, SYMBOLS
 from train import write_checkpoint
 from weights import draw
 
@@ -125,7 +125,8 @@ def renewed(pieces: bytes, pairs: list[Pair], into_chinese: bool = False) -> tup
     have = {piece.piece for piece in model.pieces}
     characters = collections.Counter(c for text in texts for c in segmenter.normalize(text) if c not in have and c != " ")
     missed = [c for c, count in characters.items() if count >= MISSED]
-    new = [symbol for symbol in SYMBOLS if symbol not in have] + sorted(({*SIGNS} | {*missed}) - have)
+    wanted = {*SIGNS, *missed, *BRACKETS} if into_chinese else {*SIGNS, *missed} - {*BRACKETS}
+    new = [symbol for symbol in SYMBOLS if symbol not in have] + sorted(wanted - have)
     kind = model.SentencePiece
     old = [i for i, piece in enumerate(model.pieces) if piece.type == kind.NORMAL and len(piece.piece.strip("▁")) > 1]
     places = dict(zip(sorted(old, key=lambda i: uses[i]), new))
