@@ -6,8 +6,9 @@ accepted model must give valid results (check_model.c describes them).
 
 CHECK and TRANSLATE are check_model and the command, built with sanitizers; every SAMPLE-th mutant is also given to the
 command. A run can be repeated: a mutant depends on SEED, its model's name and its number alone. So tests always see the
-same mutants; after a change of a reader, run others by hand (--seed $RANDOM --seconds 600). A mutant that fails is kept in FOLDER, with a file that has the
-reason and the command to run. A model that is moved from there to tests/mutation/found is checked first in every run.
+same mutants; after a change of a reader, run others by hand (--seed $RANDOM --seconds 600). A mutant that fails is kept
+in FOLDER, with a file that has the reason and the command to run. A model that is moved from there to
+tests/mutation/found is checked first in every run.
 """
 import argparse
 import collections
