@@ -185,7 +185,8 @@ static void sentences_keep_their_spans(void **state)
     for (size_t i = 0; i < line_count; i++)
         for (int k = 0; k < lines[i].count; k++)
             lost += count_in(results[i].text, lines[i].spans[k]) != count_in(lines[i].text, lines[i].spans[k]);
-    assert_true(lost > 200 / STEP); /* the test would notice */
+    print_message("%zu spans lost without protection\n", lost);
+    assert_true(lost > 100 / STEP); /* the test would notice */
     tr_result_array_free(results, line_count);
     free_lines();
     tr_context_destroy(context);
