@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The cost of a type of weights in quality: BLEU and chrF of the same lines with each type, compared with the first one.
 
-    bench/quality.py --model MODEL [--model ...] [--compute f32,bf16,int8] [--count 1000] [--seed 1] TSV...
+    bench/quality.py --model MODEL [--model ...] [--compute f32,bf16,int8] [--count 1000] [--seed 1] [--tokenize 13a] TSV...
 
 TSV files (plain or .xz) hold SOURCE TAB REFERENCE a line; COUNT lines are drawn from all of them by the seed. A MODEL is
-a directory or a file for `translate -m`; it is run with each type in turn. Needs sacrebleu, whose default signatures are
-printed below the table. "same" counts lines with exactly the text of the first row. The range after the difference is the
-middle 95 % of paired bootstrap resamples (Koehn, 2004): if it contains 0, the difference may be chance.
+a directory or a file for `translate -m`; it is run with each type in turn. Needs sacrebleu, whose signatures are printed
+below the table; `--tokenize zh` for targets in Chinese. "same" counts lines with exactly the text of the first row. The
+range after the difference is the middle 95 % of paired bootstrap resamples (Koehn, 2004): if it contains 0, the difference
+may be chance.
 """
 import argparse
 import os
@@ -46,11 +47,12 @@ def main():
     parser.add_argument("--tool", default=os.path.join(ROOT, "build", "translate"))
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tokenize", default="13a", help="sacrebleu's tokenizer for BLEU; zh for Chinese")
     options = parser.parse_args()
 
     pairs = read_pairs(options.tsv, options.count, options.seed)
     sources, references = [p[0] for p in pairs], [p[1] for p in pairs]
-    bleu, chrf, first = BLEU(), CHRF(), None
+    bleu, chrf, first = BLEU(tokenize=options.tokenize), CHRF(), None
     print(f"{len(pairs)} lines, seed {options.seed}\n\n| model | type | BLEU | difference (95 %) | chrF | same |\n"
           "|---|---|---|---|---|---|")
     for model in options.model:

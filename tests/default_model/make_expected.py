@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Records Hugging Face Transformers' translations of twenty sentences with the default model, for test_default_model.c.
+"""Records Hugging Face Transformers' translations of twenty sentences with a default model, for test_default_model.c.
 
-    python3 tests/default_model/make_expected.py DIR
+    python3 tests/default_model/make_expected.py NAME DIR
     python3 tests/default_model/make_expected.py --check [--tool TRANSLATE]    (../engines/engines.py)
 
-DIR is the Marian directory that models/zh-en.gguf was made from (models/zh-en/train/export.py). The network and the
-tokenizer come from DIR, the weights from the GGUF file. Needs torch 2.13, transformers 5.23, sentencepiece, gguf.
+NAME is zh-en or en-zh, and DIR the Marian directory that models/NAME.gguf was made from (models/zh-en/train/export.py). The
+network and the tokenizer come from DIR, the weights from the GGUF file. Needs torch 2.13, transformers 5.23, sentencepiece, gguf.
 MarianTokenizer and generate, num_beams=1, run one sentence at a time, twice: in f32 on the file's int8 weights, widened, and
 with every linear layer in the arithmetic of int8 (docs/architecture.md): exact sums, and the decoder's keys and values in
 half precision. Sentences whose best and second logit are closer than a margin at any step are refused, as rounding could
@@ -29,8 +29,7 @@ from model_file import ModelFile  # noqa: E402
 
 MAX_LENGTH = 200  # the project's maximum: tokens without the start token and EOS
 MARGINS = {"f32": 1e-3, "int8": 1e-2}
-MODEL = os.path.join(MODELS, "zh-en.gguf")
-SENTENCES = [
+SENTENCES = {"zh-en": [
     "今天天气很好",
     "你好！",
     "我想喝一杯热咖啡，不加糖。",
@@ -51,7 +50,28 @@ SENTENCES = [
     "我从来没有去过上海，所以这次旅行让我非常兴奋。",
     "使用Python可以很容易地读取一个JSON文件。",
     "老师让学生们把课文读三遍，然后回答后面的问题。",
-]
+], "en-zh": [
+    "The weather is nice today.",
+    "Hello!",
+    "I'd like a cup of hot coffee, no sugar, please.",
+    "She gets up at half past six every morning and goes running in the park.",
+    "How much is this book?",
+    "It's raining outside. Let's stay at home and watch a film.",
+    "On October 1 he bought five books and three pencils.",
+    "My computer runs Windows 11. What about yours?",
+    "Please save the file as a PDF and send it to me by email.",
+    "\"Why are you crying?\" she asked softly.",
+    "Although he was very tired, he still finished the work.",
+    "The kitten is lying on the windowsill in the sun.",
+    "If you have time, please give me a call.",
+    "Don't worry, everything will be fine!",
+    "The company plans to open three new stores next year.",
+    "There are an old radio and two chairs in my grandfather's room.",
+    "The temperature rose to 38.5 degrees, about 10 percent higher than yesterday.",
+    "I've never been to Shanghai, so I'm very excited about this trip.",
+    "The meeting has been moved to three o'clock on Thursday afternoon.",
+    "The teacher asked the students to read the text three times.",
+]}
 
 
 class Int8Linear(torch.nn.Module):
@@ -114,11 +134,20 @@ def from_file(weights):
         return model, MarianTokenizer(pieces, pieces, vocabulary)
 
 
-def check(to):
+def model_path(name):
+    return os.path.join(MODELS, name + ".gguf")
+
+
+def expected_path(name):
+    return os.path.join(FOLDER, name + ".json")
+
+
+def check(to, name):
     """Transformers, and this project's program, on the model file."""
-    with open(os.path.join(FOLDER, "expected.json"), encoding="utf-8") as file:
+    with open(expected_path(name), encoding="utf-8") as file:
         lines = json.load(file)["lines"]
-    weights = ModelFile(MODEL)
+    path = model_path(name)
+    weights = ModelFile(path)
     model, tokenizer = from_file(weights)
     sources = [line["source_ids"] for line in lines]
     to.each("source tokens", sources, [tokenizer(line["source"])["input_ids"][:-1] for line in lines])
@@ -127,9 +156,9 @@ def check(to):
         theirs = [translate(model, tokenizer, compute, line["source"]) for line in lines]
         to.each(f"{compute}: transformers", [line[compute] for line in lines], theirs)
         to.each(f"{compute}: translate", [line[compute]["target_ids"] for line in lines],
-                to.translate(MODEL, sources, "--compute", compute, "--max-length", MAX_LENGTH))
+                to.translate(path, sources, "--compute", compute, "--max-length", MAX_LENGTH))
         to.each(f"{compute}: text", [line[compute]["text"] for line in lines],
-                to.run("-m", MODEL, "--compute", compute, "--split", "never", lines=[line["source"] for line in lines]))
+                to.run("-m", path, "--compute", compute, "--split", "never", lines=[line["source"] for line in lines]))
 
 
 def least_margin(model, inputs, ids):
@@ -158,18 +187,18 @@ def translate(model, tokenizer, compute, source):
 def main():
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
-    engines.check_where_asked(check)
-    directory = sys.argv[1]
+    engines.check_where_asked(check, [name for name in SENTENCES if os.path.exists(model_path(name))])
+    name, directory = sys.argv[1:]
     tokenizer = MarianTokenizer.from_pretrained(directory)
     model = MarianMTModel.from_pretrained(directory, dtype=torch.float32).eval()
-    weights = ModelFile(MODEL)
-    lines = [{"source": s, "source_ids": tokenizer(s)["input_ids"][:-1]} for s in SENTENCES]
+    weights = ModelFile(model_path(name))
+    lines = [{"source": s, "source_ids": tokenizer(s)["input_ids"][:-1]} for s in SENTENCES[name]]
     for compute, prepare in (("f32", widen), ("int8", make_int8)):
         prepare(model, weights)
         for line in lines:
             line[compute] = translate(model, tokenizer, compute, line["source"])
     made_with = {"torch": torch.__version__.split("+")[0], "transformers": transformers.__version__}
-    with open(os.path.join(FOLDER, "expected.json"), "w", encoding="utf-8") as file:
+    with open(expected_path(name), "w", encoding="utf-8") as file:
         file.write('{"made_with": ' + json.dumps(made_with) + f', "max_length": {MAX_LENGTH}, "lines": [\n')
         file.write(",\n".join(json.dumps(line, ensure_ascii=False) for line in lines) + "\n]}\n")
 

@@ -1,6 +1,8 @@
-/* The default model end to end, by the public interface alone: twenty sentences as Hugging Face's MarianTokenizer and
+/* A default model end to end, by the public interface alone: twenty sentences as Hugging Face's MarianTokenizer and
  * generate translate them (make_expected.py), with any number of threads and any batch size: as stored, in int8, and with
- * the weights widened to f32. */
+ * the weights widened to f32.
+ *
+ *     test_default_model MODEL EXPECTED.json */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,8 @@
 #include "../engine_fixture.h"
 
 enum { LINES = 20, WAYS = 2 };
+
+static const char *model_path, *expected_path;
 
 /* A compute type, and the expected results in it. */
 typedef struct computing {
@@ -38,7 +42,7 @@ static bool set_up_way(computing *w, const json_t *lines)
         w->target_ids[i] = read_ids(expected, "target_ids");
     }
     options.compute = w->compute;
-    if (tr_open_model(TR_MODEL, &options, &w->model, &error)) {
+    if (tr_open_model(model_path, &options, &w->model, &error)) {
         fprintf(stderr, "%s\n", error.message);
         return false;
     }
@@ -50,10 +54,10 @@ static int set_up(void **state)
 {
     static fixture f = {.ways = {{.name = "int8", .compute = TR_COMPUTE_AUTO}, {.name = "f32", .compute = TR_COMPUTE_F32}}};
     json_error_t problem;
-    f.json = json_load_file(TR_EXPECTED, 0, &problem);
+    f.json = json_load_file(expected_path, 0, &problem);
     const json_t *lines = json_object_get(f.json, "lines");
     if (json_array_size(lines) != LINES) {
-        fprintf(stderr, "%s: %s\n", TR_EXPECTED, f.json ? "not twenty lines" : problem.text);
+        fprintf(stderr, "%s: %s\n", expected_path, f.json ? "not twenty lines" : problem.text);
         return -1;
     }
     for (size_t i = 0; i < LINES; i++) {
@@ -186,8 +190,12 @@ static void test_translate(void **state)
         check_way(f, &f->ways[w]);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc != 3)
+        return 2;
+    model_path = argv[1];
+    expected_path = argv[2];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tokenize),
         cmocka_unit_test(test_detokenize),

@@ -207,16 +207,24 @@ static void english_becomes_chinese(void **state)
     assert_false(agree(TR_FIGURES_DIGITS, "1,234.5 Stück", TR_FIGURES_DIGITS, "1.235,4 pièces"));
 }
 
-/* With the default model. */
-static void translations_say_them_or_are_flagged(void **state)
+/* The caller frees them with tr_result_array_free. */
+static tr_result *translate(const char *path, const char *const *lines)
 {
-    (void)state;
-    tr_model *model = open_model(TR_DEFAULT_MODEL);
+    tr_model *model = open_model(path);
     tr_context *context = open_context(model, 2, 32);
     tr_result *results;
     tr_error error;
-    if (tr_translate_texts(context, (const char *const *)texts, NULL, line_count, NULL, &results, &error))
+    if (tr_translate_texts(context, lines, NULL, line_count, NULL, &results, &error))
         fail_msg("%s", error.message);
+    tr_context_destroy(context);
+    tr_model_close(model);
+    return results;
+}
+
+static void translations_say_them_or_are_flagged(void **state)
+{
+    (void)state;
+    tr_result *results = translate(TR_DEFAULT_MODEL, (const char *const *)texts);
     size_t right = 0, silent = 0;
     for (size_t i = 0; i < line_count; i++) {
         const bool same = agree(TR_FIGURES_ENGLISH, expected[i], TR_FIGURES_ENGLISH, results[i].text);
@@ -228,11 +236,35 @@ static void translations_say_them_or_are_flagged(void **state)
     }
     print_message("%zu of %zu right\n", right, line_count);
     tr_result_array_free(results, line_count);
-    tr_context_destroy(context);
-    tr_model_close(model);
     assert_true(right * 100 >= line_count * 95);
     assert_int_equal(silent, 0);
 }
+
+#ifdef TR_INTO_CHINESE_MODEL
+/* To English and back. */
+static void the_way_back_says_them_or_is_flagged(void **state)
+{
+    (void)state;
+    tr_result *there = translate(TR_DEFAULT_MODEL, (const char *const *)texts);
+    const char *english[MOST_LINES];
+    for (size_t i = 0; i < line_count; i++)
+        english[i] = there[i].text;
+    tr_result *back = translate(TR_INTO_CHINESE_MODEL, english);
+    size_t right = 0, silent = 0;
+    for (size_t i = 0; i < line_count; i++) {
+        const bool same = agree(TR_FIGURES_CHINESE, texts[i], TR_FIGURES_CHINESE, back[i].text);
+        const bool flagged = (there[i].flags | back[i].flags) & TR_FLAG_NUMBER;
+        right += same;
+        silent += !same && !flagged;
+        if (!same)
+            print_message("%s -> %s -> %s%s\n", texts[i], english[i], back[i].text, flagged ? " (flagged)" : "");
+    }
+    print_message("%zu of %zu come back right, %zu wrong ones are not flagged\n", right, line_count, silent);
+    tr_result_array_free(there, line_count);
+    tr_result_array_free(back, line_count);
+    assert_true(right * 100 >= line_count * 95);
+}
+#endif
 
 int main(void)
 {
@@ -240,6 +272,9 @@ int main(void)
         cmocka_unit_test(figures_are_read_and_written),         cmocka_unit_test(other_figures_disagree),
         cmocka_unit_test(known_mistakes_are_noticed),           cmocka_unit_test(english_becomes_chinese),
         cmocka_unit_test(translations_say_them_or_are_flagged),
+#ifdef TR_INTO_CHINESE_MODEL
+        cmocka_unit_test(the_way_back_says_them_or_is_flagged),
+#endif
     };
     return cmocka_run_group_tests(tests, read_lines, free_lines);
 }

@@ -193,6 +193,28 @@ static void sentences_keep_their_spans(void **state)
     tr_model_close(model);
 }
 
+#ifdef TR_INTO_CHINESE_MODEL
+/* To English and back. */
+static void the_way_back_keeps_them(void **state)
+{
+    (void)state;
+    tr_model *models[2] = {open_model(TR_DEFAULT_MODEL), open_model(TR_INTO_CHINESE_MODEL)};
+    tr_context *there = open_context(models[0], 2, 32), *back = open_context(models[1], 2, 32);
+    const tr_translate_options options = tr_translate_default_options();
+    read_lines(TR_LINES "/spans.tsv");
+    tr_result *english = translate(there, &options);
+    for (size_t i = 0; i < line_count; i++)
+        texts[i] = english[i].text;
+    expect_kept(back, &options);
+    tr_result_array_free(english, line_count);
+    free_lines();
+    tr_context_destroy(there);
+    tr_context_destroy(back);
+    for (int i = 0; i < 2; i++)
+        tr_model_close(models[i]);
+}
+#endif
+
 /* How many of the sentences are cut into pieces between their spans at last. */
 static void few_sentences_become_pieces(void **state)
 {
@@ -653,6 +675,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spans_are_found),
         cmocka_unit_test(sentences_keep_their_spans),
+#ifdef TR_INTO_CHINESE_MODEL
+        cmocka_unit_test(the_way_back_keeps_them),
+#endif
         cmocka_unit_test(few_sentences_become_pieces),
         cmocka_unit_test(every_search_keeps_them),
 #ifdef TR_TESTS
