@@ -347,6 +347,20 @@ static bool wants_space(const joined_text *j, size_t chunk, size_t at)
                                                                                    : wants_space_around(j, before, after);
 }
 
+/* How much white space of the text, from at on, stands before the translation of a chunk: spaces between two sentences are
+ * none in Chinese. */
+static size_t white_space(const joined_text *j, size_t chunk, size_t at)
+{
+    const tr_text_chunk *after = j->chunks[chunk];
+    const size_t size = after->begin - at;
+    if (!j->text->unspaced || !chunk || !after->request || !j->chunks[chunk - 1]->request)
+        return size;
+    for (size_t i = 0; i < size; i++)
+        if (j->text->data[at + i] != ' ')
+            return size;
+    return 0;
+}
+
 /* Appends chunks first .. last (exclusive) with the text's white space before each, from *at on. */
 static tr_status append_chunks(const joined_text *j, size_t first, size_t last, size_t rank, size_t *at, tr_error *error)
 {
@@ -354,7 +368,7 @@ static tr_status append_chunks(const joined_text *j, size_t first, size_t last, 
     tr_status status = TR_OK;
     for (size_t s = first; status == TR_OK && s < last; s++) {
         const tr_text_chunk *chunk = j->chunks[s];
-        if (!tr_buffer_append(out, j->text->data + *at, chunk->begin - *at))
+        if (!tr_buffer_append(out, j->text->data + *at, white_space(j, s, *at)))
             return tr_fail_memory(error, "translation");
         const bool space = wants_space(j, s, *at);
         const size_t begin = out->size;
@@ -377,12 +391,12 @@ tr_status tr_join_front(tr_joiner *joiner, const tr_text *text, tr_text_chunk *c
     tr_buffer_clear(&joiner->scratch);
     const tr_status status = append_chunks(&j, first, chunk, 0, &at, error);
     *space = wants_space(&j, chunk, at);
-    if (status == TR_OK && !tr_buffer_append(&joiner->scratch, text->data + at, chunks[chunk]->begin - at))
+    if (status == TR_OK && !tr_buffer_append(&joiner->scratch, text->data + at, white_space(&j, chunk, at)))
         return tr_fail_memory(error, "translation");
     return status;
 }
 
-/* One translation of a text: its chunks, with the text's own white space around and between them. */
+/* One translation of a text: its chunks, with the text's own white space around and, mostly, between them. */
 static tr_status join_text(const joined_text *j, size_t rank, tr_error *error)
 {
     const tr_text *text = j->text;

@@ -86,10 +86,25 @@ static int default_target(const tr_package *p)
     return -1;
 }
 
+/* The target language by the model's own code; "" if unknown. */
+static const char *target_code(const tr_language_pair *pair)
+{
+    const tr_package *p = pair->package;
+    return pair->target >= 0 ? p->languages.items[pair->target].code : p->target_language;
+}
+
+/* wanted: what the caller calls the target language; NULL: nothing. */
+static void set_target(tr_language_pair *pair, const char *wanted)
+{
+    const char *known = target_code(pair), *code = *known || !wanted ? known : wanted;
+    pair->target_letters = tr_scripts_of_language(code);
+    pair->target_figures = tr_figure_language_of(code);
+    pair->unspaced = tr_language_is_unspaced(code);
+}
+
 static tr_status choose_target(tr_language_pair *pair, const char *wanted, tr_error *error)
 {
     const tr_package *p = pair->package;
-    pair->target_code = p->target_language;
     if (p->languages.target == TR_LANGUAGE_NOWHERE)
         return check_side(p, "target", wanted, p->target_language, error);
     /* a code that is none of the model's languages ("ROMANCE") chooses nothing */
@@ -104,8 +119,6 @@ static tr_status choose_target(tr_language_pair *pair, const char *wanted, tr_er
         if (pair->target < 0 && pair->tokenizer && p->languages.target != TR_LANGUAGE_SOURCE_FIRST)
             return fail_unnamed(&p->languages, "target", 't', error);
     }
-    if (pair->target >= 0)
-        pair->target_code = p->languages.items[pair->target].code;
     return TR_OK;
 }
 
@@ -149,20 +162,20 @@ static void set_tokens(tr_language_pair *pair, int max_positions)
     add_language_token(pair, p->languages.source, pair->source);
     add_language_token(pair, p->languages.target, pair->target);
     pair->limit = max_positions - tr_source_added(pair);
-    pair->unspaced = tr_language_is_unspaced(pair->target_code);
     pair->typed = p->languages.target == TR_LANGUAGE_SOURCE_FIRST;
 }
 
 tr_status tr_language_pair_choose(const tr_package *package, const tr_tokenizer *tokenizer, int max_positions,
                                   const char *source, const char *target, tr_language_pair *pair, tr_error *error)
 {
-    *pair = (tr_language_pair){.package = package, .tokenizer = tokenizer, .source = -1, .target = -1, .target_code = ""};
+    *pair = (tr_language_pair){.package = package, .tokenizer = tokenizer, .source = -1, .target = -1};
     tr_status status = choose_source(pair, source, error);
     if (status == TR_OK)
         status = choose_target(pair, target, error);
+    set_target(pair, target);
     set_tokens(pair, max_positions);
-    if (is_traditional(target) && !is_traditional(pair->target_code) &&
-        (!*pair->target_code || tr_language_match("zh", pair->target_code)))
+    const char *code = target_code(pair);
+    if (is_traditional(target) && !is_traditional(code) && (!*code || tr_language_match("zh", code)))
         pair->traditional = package->traditional;
     if (status == TR_OK && tokenizer && pair->limit < 1)
         return tr_fail(error, TR_ERROR_ARGUMENT,
@@ -179,7 +192,7 @@ size_t tr_language_pair_typed(const tr_language_pair *pair, const char *text, si
         return 0;
     *typed = *pair;
     typed->target = target;
-    typed->target_code = p->languages.items[target].code;
+    set_target(typed, NULL);
     set_tokens(typed, pair->limit + tr_source_added(pair));
     return typed->limit > 0 ? length : 0;
 }

@@ -15,18 +15,16 @@ typedef struct tr_language_pair {
     const tr_package *package;
     const tr_tokenizer *tokenizer; /* of the source; NULL: the caller gives tokens */
     int source, target;            /* indices of package->languages; -1: none, or unknown */
-    const char *target_code;       /* "" if unknown */
     tr_bytes traditional;          /* the package's rules, if the target is to have traditional characters */
-    tr_scripts source_letters;
-    tr_figure_language source_figures;
-    bool source_unspaced;                 /* no space separates two sentences of the source language */
+    tr_scripts source_letters, target_letters;
+    tr_figure_language source_figures, target_figures;
+    bool source_unspaced, unspaced;       /* no space separates two sentences of the language: Chinese, Japanese */
     int32_t prefix[TR_MAX_SOURCE_PREFIX]; /* [prefix_count] before each source: its start token, language tokens */
     int prefix_count;
     int32_t eos_id; /* after each source; -1: the model was trained without it */
     int32_t suffix; /* a language token after that */
     bool has_suffix;
     int limit;              /* tokens of a source without those around it, at most */
-    bool unspaced;          /* no space separates two sentences of the target language: Chinese, Japanese */
     bool typed;             /* a text may begin with its target language's token: ">>fra<< text" */
     tr_decoder_start start; /* how each target begins */
 } tr_language_pair;

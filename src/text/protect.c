@@ -13,9 +13,9 @@ const tr_stand_ins tr_common_stand_ins = {
 
 tr_protection tr_protection_of(const tr_language_pair *pair)
 {
-    const tr_figure_language from = pair->source_figures, to = tr_figure_language_of(pair->target_code);
+    const tr_figure_language from = pair->source_figures, to = pair->target_figures;
     return (tr_protection){.source = pair->source_letters,
-                           .target = tr_scripts_of_language(pair->target_code),
+                           .target = pair->target_letters,
                            .from = to == TR_FIGURES_DIGITS ? to : from,
                            .to = from == TR_FIGURES_DIGITS ? from : to,
                            .spaces = pair->source_unspaced && !pair->unspaced};

@@ -202,7 +202,7 @@ class Both(ModelsTest):
         self.good(LINES[0], **self.alone)
 
 
-class Traditional(ModelsTest):
+class IntoChinese(ModelsTest):
     """A model into simplified Chinese that has rules for traditional characters."""
     WORDS = ["some words", "other words, and more.", "Good morning", "a b c", "one two three four five six"]
 
@@ -224,6 +224,14 @@ class Traditional(ModelsTest):
                     self.assertEqual(text, chinese_model.written(simple))
                 self.assertEqual(self.good("-q", "-m", model, "-t", "zh-Hans", *options, stdin=lines).decode(), simple)
             self.assertNotEqual(simple, chinese_model.written(simple))
+
+    def test_no_space_between_sentences(self):
+        def translated(text, *options):
+            return self.good("-q", "-m", self.model, "-t", "zh", *options, text).decode().rstrip("\n")
+        for options in ((), ("--stream",), ("-b3",)):
+            first, second = translated("Good morning.", *options), translated("Some words.", *options)
+            for between, kept in (" ", ""), ("   ", ""), ("\t", "\t"):
+                self.assertEqual(translated(f"Good morning.{between}Some words.", *options), first + kept + second)
 
     def test_places_stay(self):
         simple, other = ([json.loads(line) for line in self.good("-q", "-m", self.model, "-t", code, "--json", "--alignment",
