@@ -125,7 +125,7 @@ def renewed(pieces: bytes, pairs: list[Pair], into_chinese: bool = False) -> tup
     have = {piece.piece for piece in model.pieces}
     characters = collections.Counter(c for text in texts for c in segmenter.normalize(text) if c not in have and c != " ")
     missed = [c for c, count in characters.items() if count >= MISSED]
-    wanted = {*SIGNS, *missed, *BRACKETS} if into_chinese else {*SIGNS, *missed} - {*BRACKETS}
+    wanted = {*SIGNS, *missed} - {*BRACKETS}
     new = [symbol for symbol in SYMBOLS if symbol not in have] + sorted(wanted - have)
     kind = model.SentencePiece
     old = [i for i, piece in enumerate(model.pieces) if piece.type == kind.NORMAL and len(piece.piece.strip("▁")) > 1]

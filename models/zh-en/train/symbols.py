@@ -21,7 +21,7 @@ BESIDE = (
     "←↑→↓↔⇒√∞≈≠≤≥±×÷∑∠∥°′§¶†‡•◦·●○◎■□▲△▼▽◆◇★☆♪♥※©®"
 )
 SIGNS = BESIDE + "¥€£₩₽—"
-BRACKETS = "〈〉《》「」『』【】〔〕"  # for models into Chinese: programs keep signs as they are that a vocabulary lacks
+BRACKETS = "〈〉『』【】〔〕"  # no pieces: they are too rare to learn, and programs keep signs that a vocabulary lacks
 SHARES = {"symbols": 0.22, "around": 0.01, "figures": 0.3, "signs": 0.008}  # of the pairs that can have it
 
 LATIN = re.compile(r"(?<![\w.@/:%$#-])(?<!\d,)[A-Za-z0-9](?:[\w.@:/%+#&=?~-]*[A-Za-z0-9%])?(?![\w@/%-])", re.ASCII)
