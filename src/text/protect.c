@@ -189,9 +189,13 @@ tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, co
     for (size_t i = 0; status == TR_OK && good && i < figures->count; i++) {
         const tr_figure *f = &figures->items[i];
         const bool percent = f->kind == TR_FIGURE_PERCENT || f->kind == TR_FIGURE_FOLD || f->kind == TR_FIGURE_OFF;
+        /* a network may write any number in words, as in Chinese; so symbols or words stand for numbers at last */
+        const bool word = protection->attempt == TR_ATTEMPTS - 2;
         tr_kept_span span = {.begin = begin + f->begin,
                              .end = begin + f->end,
-                             .stand_in = percent ? TR_STAND_IN_PERCENT : TR_STAND_IN_NUMBER,
+                             .stand_in = word      ? TR_STAND_IN_WORD
+                                         : percent ? TR_STAND_IN_PERCENT
+                                                   : TR_STAND_IN_NUMBER,
                              .is_written = true,
                              .written = written->size};
         bool known = false;
