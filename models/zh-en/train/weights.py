@@ -7,10 +7,10 @@ import random
 from corpus import Pair
 
 WEIGHTS = {
-    "tatoeba": 1.3, "hsk_sentences": 2.5,
-    "daily": 2.5, "travel": 2.5, "people": 2.5, "spoken": 2.5, "written": 2.5,
-    "own": 2, "own/long": 4, "own/prose": 4, "own/topics": 5, "own/documents": 3, "own/names": 3, "own/talk": 3,
-    "own/help": 3, "patterns": 0.8,
+    "tatoeba": 2, "hsk_sentences": 4,
+    "daily": 4, "travel": 4, "people": 4, "spoken": 4, "written": 4,
+    "own": 3, "own/long": 4, "own/prose": 4, "own/topics": 5, "own/documents": 3, "own/names": 3, "own/talk": 4,
+    "own/help": 3, "own/core": 30, "patterns": 0.8,
     "business": 2, "tech": 2, "news": 3, "words": 1.5, "words_late": 2, "lexicon": 1,
     "slots": 0.15,
     "news2": 4, "explain": 4, "office": 4, "talk2": 3, "entities": 3, "figures": 4, "complex": 5, "articles": 5, "enzh": 3,
