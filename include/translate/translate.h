@@ -426,8 +426,9 @@ TR_API tr_status tr_model_open(const char *path, const tr_options *options, tr_m
 TR_API tr_status tr_model_open_memory(const void *data, size_t size, const tr_options *options, tr_model **model,
                                       tr_error *error);
 
-/* Where the default model (Chinese to English) was installed with the library. The file may be missing: it is a build
- * option, and packages may have it elsewhere. `pkg-config --variable=model libtranslate` gives the same path. */
+/* Where the default model from Chinese to English was installed with the library. en-zh.gguf, from English to Chinese, lies
+ * beside it. The files may be missing: they are a build option, and packages may have them elsewhere.
+ * `pkg-config --variable=model libtranslate` gives the same path. */
 TR_API const char *tr_default_model_path(void);
 
 /* The names of the kernel levels that this CPU runs, for the option "cpu": index 0 is the slowest, "portable". NULL for
@@ -567,8 +568,9 @@ TR_API void tr_context_cancel(tr_context *context);
  * sizes: the bytes of each text, or NULL if the texts are NUL-terminated. A text of 0 bytes may be NULL.
  *
  * White space around a text and between its sentences is kept. Where two sentences have none in between, as in Chinese, one
- * space separates their translations, except in Chinese and Japanese. A blank text is returned as it is, and so is a
- * sentence without tokens. A call should have many texts, up to some thousands, to keep all threads busy.
+ * space separates their translations; in Chinese and Japanese none does, also where the sentences have one or two. A blank
+ * text is returned as it is, and so is a sentence without tokens. A call should have many texts, up to some thousands, to
+ * keep all threads busy.
  *
  * TR_ERROR_ARGUMENT   The model has no tokenizer, an option is out of range, or a text is NULL.
  * TR_ERROR_NUMERIC    The network produced NaN.

@@ -58,9 +58,9 @@ tr_status tr_make_context(const tr_model *model, const tr_context_options *optio
  * sizes: the bytes of each text, or NULL if the texts are NUL-terminated. A text of 0 bytes may be NULL.
  *
  * White space around a text and between its sentences is kept. Where two sentences have none in between, as in
- * Chinese, one space separates their translations, except in Chinese and Japanese. A blank text is returned as
- * it is, and so is a sentence without tokens. A call should have many texts, up to some thousands, to keep all
- * threads busy.
+ * Chinese, one space separates their translations; in Chinese and Japanese none does, also where the sentences
+ * have one or two. A blank text is returned as it is, and so is a sentence without tokens. A call should have many
+ * texts, up to some thousands, to keep all threads busy.
  *
  * TR_ERROR_ARGUMENT   The model has no tokenizer, an option is out of range, or a text is NULL.
  * TR_ERROR_NUMERIC    The network produced NaN.

@@ -38,7 +38,7 @@ static const cli_choice shell_choices[] = {{"bash", CLI_BASH}, {"zsh", CLI_ZSH},
 const cli_option cli_options[] = {
     {NEUTRAL | COMMON | WITH_MODEL, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
      "model: a file, a published directory, hf:OWNER/NAME; a file is GGUF or as published, hf: is Hugging Face; default: "
-     "$TRANSLATE_MODEL, else the zh-en model that comes with the program",
+     "$TRANSLATE_MODEL, else zh-en or en-zh, which come with the program, by -s, -t or the text's letters",
      NULL},
     {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_MODEL, KIND_LIST, 0, "ensemble", "PATH[:WEIGHT]",
      FIELD(ensemble), 0, 0,
@@ -50,9 +50,7 @@ const cli_option cli_options[] = {
      "language is given and -m is not",
      NULL},
     {COMMON | CMD_SERVE, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
-     "folder of models; each is opened with its first text; default: the folder of the zh-en model that comes with the "
-     "program",
-     NULL},
+     "folder of models; each is opened with its first text; default: the folder of those that come with the program", NULL},
     {COMMON | CMD_SERVE, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0, "serve this model alone", NULL},
     {CMD_SERVE, GROUP_MODEL, KIND_NUMBER, 0, "model-memory", "N", FIELD(model_memory), 0, 1 << 24,
      "before a model is opened, close those that nobody uses if all together have more than N MiB; default 0: if the "

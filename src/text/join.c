@@ -347,13 +347,13 @@ static bool wants_space(const joined_text *j, size_t chunk, size_t at)
                                                                                    : wants_space_around(j, before, after);
 }
 
-/* How much white space of the text, from at on, stands before the translation of a chunk: spaces between two sentences are
- * none in Chinese. */
+/* How much white space of the text, from at on, stands before the translation of a chunk. A space or two between sentences
+ * are none in Chinese; more of them are a layout. */
 static size_t white_space(const joined_text *j, size_t chunk, size_t at)
 {
     const tr_text_chunk *after = j->chunks[chunk];
     const size_t size = after->begin - at;
-    if (!j->text->unspaced || !chunk || !after->request || !j->chunks[chunk - 1]->request)
+    if (!j->text->unspaced || size > 2 || !chunk || !after->request || !j->chunks[chunk - 1]->request)
         return size;
     for (size_t i = 0; i < size; i++)
         if (j->text->data[at + i] != ' ')

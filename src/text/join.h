@@ -26,8 +26,8 @@ typedef struct tr_joiner {
 void tr_joiner_free(tr_joiner *joiner);
 
 /* Writes to joiner->scratch what stands between the translation of a chunk that has a request and that of the one before it:
- * the text's white space, and chunks without tokens. *space: a space follows, unless the chunk's translation is empty.
- * chunks [text->count]: the text's. TR_ERROR_MEMORY */
+ * the text's white space (none between sentences of Chinese), and chunks without tokens. *space: a space follows, unless
+ * the chunk's translation is empty. chunks [text->count]: the text's. TR_ERROR_MEMORY */
 tr_status tr_join_front(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, size_t chunk, bool *space,
                         tr_error *error);
 

@@ -93,7 +93,7 @@ static const char *target_code(const tr_language_pair *pair)
     return pair->target >= 0 ? p->languages.items[pair->target].code : p->target_language;
 }
 
-/* wanted: what the caller calls the target language; NULL: nothing. */
+/* wanted: what the caller calls the target language, for models that do not name it; NULL: nothing. */
 static void set_target(tr_language_pair *pair, const char *wanted)
 {
     const char *known = target_code(pair), *code = *known || !wanted ? known : wanted;

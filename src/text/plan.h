@@ -18,8 +18,9 @@ enum { TR_PIECE_TOKENS = 64 };
  * ends as soon as it repeats itself. */
 enum { TR_PIECE_TARGET = 2 * TR_PIECE_TOKENS };
 
-/* Attempts at a sentence with protected spans: the last one has pieces in place of stand-ins. */
-enum { TR_ATTEMPTS = 4 };
+/* Attempts at a sentence with protected spans: the last one has pieces in place of stand-ins. In the one before, symbols
+ * stand for numbers, too: a network may write every number in words, but it copies symbols. */
+enum { TR_ATTEMPTS = 4, TR_ATTEMPT_WITH_SYMBOLS = TR_ATTEMPTS - 2 };
 
 /* Spans of a chunk at most, and those of them that are not tags. */
 enum { TR_CHUNK_SPANS = 24, TR_CHUNK_WORDS = 8 };
@@ -41,6 +42,7 @@ typedef struct tr_protection {
     void *argument;
     const struct tr_glossary *terms; /* NULL: none */
     bool spaces;                     /* the target language has spaces where the source language has none */
+    bool symbols;                    /* the model copies symbols, enough for a chunk */
     int attempt;                     /* 0 .. TR_ATTEMPTS - 1 */
 } tr_protection;
 

@@ -18,7 +18,8 @@ tr_protection tr_protection_of(const tr_language_pair *pair)
                            .target = pair->target_letters,
                            .from = to == TR_FIGURES_DIGITS ? to : from,
                            .to = from == TR_FIGURES_DIGITS ? from : to,
-                           .spaces = pair->source_unspaced && !pair->unspaced};
+                           .spaces = pair->source_unspaced && !pair->unspaced,
+                           .symbols = pair->package->copy_symbols.size >= TR_CHUNK_WORDS};
 }
 
 const tr_stand_in_use *tr_uses_of(const tr_text_chunk *chunk)
@@ -184,16 +185,15 @@ tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, co
 {
     tr_figures *figures = &plan->figures;
     tr_buffer *written = &plan->written, found = {0};
+    const bool symbols = protection->symbols && protection->attempt == TR_ATTEMPT_WITH_SYMBOLS;
     tr_status status = tr_figures_find(protection->from, text + begin, end - begin, figures, error);
     bool good = true;
     for (size_t i = 0; status == TR_OK && good && i < figures->count; i++) {
         const tr_figure *f = &figures->items[i];
         const bool percent = f->kind == TR_FIGURE_PERCENT || f->kind == TR_FIGURE_FOLD || f->kind == TR_FIGURE_OFF;
-        /* a network may write any number in words, as in Chinese; so symbols or words stand for numbers at last */
-        const bool word = protection->attempt == TR_ATTEMPTS - 2;
         tr_kept_span span = {.begin = begin + f->begin,
                              .end = begin + f->end,
-                             .stand_in = word      ? TR_STAND_IN_WORD
+                             .stand_in = symbols   ? TR_STAND_IN_WORD
                                          : percent ? TR_STAND_IN_PERCENT
                                                    : TR_STAND_IN_NUMBER,
                              .is_written = true,

@@ -230,7 +230,7 @@ class IntoChinese(ModelsTest):
             return self.good("-q", "-m", self.model, "-t", "zh", *options, text).decode().rstrip("\n")
         for options in ((), ("--stream",), ("-b3",)):
             first, second = translated("Good morning.", *options), translated("Some words.", *options)
-            for between, kept in (" ", ""), ("   ", ""), ("\t", "\t"):
+            for between, kept in (" ", ""), ("  ", ""), ("   ", "   "), ("\u3000", "\u3000"), ("\t", "\t"):
                 self.assertEqual(translated(f"Good morning.{between}Some words.", *options), first + kept + second)
 
     def test_places_stay(self):

@@ -2,15 +2,15 @@
 """Records Hugging Face Transformers' translations of twenty sentences with a default model, for test_default_model.c.
 
     python3 tests/default_model/make_expected.py NAME DIR
-    python3 tests/default_model/make_expected.py --check [--tool TRANSLATE]    (../engines/engines.py)
+    python3 tests/default_model/make_expected.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 NAME is zh-en or en-zh, and DIR the Marian directory that models/NAME.gguf was made from (models/zh-en/train/export.py). The
-network and the tokenizer come from DIR, the weights from the GGUF file. Needs torch 2.13, transformers 5.23, sentencepiece, gguf.
-MarianTokenizer and generate, num_beams=1, run one sentence at a time, twice: in f32 on the file's int8 weights, widened, and
-with every linear layer in the arithmetic of int8 (docs/architecture.md): exact sums, and the decoder's keys and values in
-half precision. Sentences whose best and second logit are closer than a margin at any step are refused, as rounding could
-decide them. In int8 a difference in the last bit of an activation may become a whole step of its scale, so the margin is
-wider there.
+network and the tokenizer come from DIR, the weights from the GGUF file. Needs torch 2.13, transformers 5.23, sentencepiece,
+gguf. MarianTokenizer and generate, num_beams=1, run one sentence at a time, twice: in f32 on the file's int8 weights,
+widened, and with every linear layer in the arithmetic of int8 (docs/architecture.md): exact sums, and the decoder's keys and
+values in half precision. Sentences whose best and second logit are closer than a margin at any step are refused, as rounding
+could decide them. In int8 a difference in the last bit of an activation may become a whole step of its scale, so the margin
+is wider there.
 """
 import json
 import os
@@ -68,7 +68,7 @@ SENTENCES = {"zh-en": [
     "The company plans to open three new stores next year.",
     "There are an old radio and two chairs in my grandfather's room.",
     "The temperature rose to 38.5 degrees, about 10 percent higher than yesterday.",
-    "I've never been to Shanghai, so I'm very excited about this trip.",
+    "My sister has never been to Shanghai, but she wants to go next month.",
     "The meeting has been moved to three o'clock on Thursday afternoon.",
     "The teacher asked the students to read the text three times.",
 ]}

@@ -236,12 +236,11 @@ static void translations_say_them_or_are_flagged(void **state)
     }
     print_message("%zu of %zu right\n", right, line_count);
     tr_result_array_free(results, line_count);
-    assert_true(right * 100 >= line_count * 95);
+    assert_true(right * 100 >= line_count * 98);
     assert_int_equal(silent, 0);
 }
 
-#ifdef TR_INTO_CHINESE_MODEL
-/* To English and back. */
+/* To English and back. English words such as "a tenth" need not be said. */
 static void the_way_back_says_them_or_is_flagged(void **state)
 {
     (void)state;
@@ -262,19 +261,16 @@ static void the_way_back_says_them_or_is_flagged(void **state)
     print_message("%zu of %zu come back right, %zu wrong ones are not flagged\n", right, line_count, silent);
     tr_result_array_free(there, line_count);
     tr_result_array_free(back, line_count);
-    assert_true(right * 100 >= line_count * 95);
+    assert_true(right * 100 >= line_count * 97);
+    assert_true(silent * 100 <= line_count);
 }
-#endif
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_read_and_written),         cmocka_unit_test(other_figures_disagree),
         cmocka_unit_test(known_mistakes_are_noticed),           cmocka_unit_test(english_becomes_chinese),
-        cmocka_unit_test(translations_say_them_or_are_flagged),
-#ifdef TR_INTO_CHINESE_MODEL
-        cmocka_unit_test(the_way_back_says_them_or_is_flagged),
-#endif
+        cmocka_unit_test(translations_say_them_or_are_flagged), cmocka_unit_test(the_way_back_says_them_or_is_flagged),
     };
     return cmocka_run_group_tests(tests, read_lines, free_lines);
 }
