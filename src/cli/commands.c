@@ -9,10 +9,10 @@ const cli_command cli_commands[] = {
      "Arguments are joined by a space; -- ends options, so that TEXT may begin with a\n"
      "dash or with the name of a command. A later option overrides an earlier one.\n",
      "  translate \"今天天气很好\"              one sentence / 翻译一句话\n"
+     "  translate \"Good morning\"              English to Chinese / 英译中\n"
      "  translate -i book.txt -o book.en.txt  a whole file / 翻译整个文件\n"
      "  translate -i a.docx -o a.en.docx      a document / 翻译文档\n"
      "  translate < zh.txt > en.txt           through a pipe / 通过管道翻译\n"
-     "  translate -m model.gguf \"你好\"        with another model / 使用其他模型\n"
      "  translate --models DIR -s auto -t en  by the text's language / 自动识别语言\n",
      "Files that exist: -o FILE replaces an older FILE, once the new one is complete;\n"
      "never a directory, the input, a model or a shortlist. A new model or shortlist\n"
