@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares `translate --exact` with greedy decoding by Hugging Face Transformers, token for token.
 
-    bench/exactness.py --model DIR [--file FILE.gguf] [--count 500] [--cache FILE.json] TSV...
+    bench/exactness.py --model DIR [--file FILE.gguf] [--count 500] [--cache FILE.json] [--ctranslate2] TSV...
 
 TSV files (plain or .xz) hold SOURCE TAB ANYTHING a line; COUNT lines are taken at equal distances over all of them. DIR is a
 Hugging Face Marian directory, FILE.gguf what the command reads (default: DIR as well). Needs torch, transformers,
@@ -11,7 +11,8 @@ The reference runs one sentence at a time (no padding, which would change its fl
 num_beams=1, max_length=512: at most 510 tokens between start token and EOS. Its answers are kept in the cache file, with
 the source line and a checksum of the weights as keys, since they are slow. Prints each differing line with the first token
 that differs, and the reference's margin there: its logit of its own token minus that of the command's. Exit status 1 if
-more than --allow lines differ.
+more than --allow lines differ. With --ctranslate2, which needs that package, its greedy search in f32 is compared with the
+reference as well.
 """
 import argparse
 import hashlib
@@ -19,6 +20,7 @@ import json
 import lzma
 import os
 import sys
+import tempfile
 
 from common import answer_lines
 
@@ -91,6 +93,19 @@ class Reference:
         return float(logits[theirs] - logits[mine])
 
 
+def run_ctranslate2(reference, answers):
+    """Target ids of each answer's source."""
+    import ctranslate2
+    reference.load()
+    tokenizer = reference.tokenizer
+    sources = [tokenizer.convert_ids_to_tokens(answer["source_ids"]) + [tokenizer.eos_token] for answer in answers]
+    with tempfile.TemporaryDirectory() as out:
+        ctranslate2.converters.TransformersConverter(reference.directory).convert(out, force=True)
+        translator = ctranslate2.Translator(out, compute_type="float32", intra_threads=1)
+        results = translator.translate_batch(sources, beam_size=1, max_batch_size=1, max_decoding_length=MAX_LENGTH - 2)
+    return [tokenizer.convert_tokens_to_ids(result.hypotheses[0]) for result in results]
+
+
 def run_ours(options, lines, directory):
     """Source ids, target ids and text of each line. Target ids come from a second run, from the same source tokens."""
     with open(os.path.join(directory, "vocab.json"), encoding="utf-8") as file:
@@ -114,6 +129,7 @@ def main():
     parser.add_argument("--allow", type=int, default=1, help="differing lines that are still success")
     parser.add_argument("--cache", help="file that keeps the reference's answers")
     parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--ctranslate2", action="store_true", help="compare CTranslate2 with the reference, too")
     parser.add_argument("--reference-only", action="store_true", help="only fill the cache")
     options = parser.parse_args()
 
@@ -145,6 +161,9 @@ def main():
                 print(f"line {number}: {answer['source']}\n{both}\n  same tokens, other text")
     print(f"{equal} of {len(lines)} lines have the same tokens; {differing_source} other source tokens, "
           f"{differing_text} the same tokens but another text")
+    if options.ctranslate2:
+        theirs = run_ctranslate2(reference, answers)
+        print(f"CTranslate2: {sum(a['ids'] == ids for a, ids in zip(answers, theirs))} of {len(lines)} lines")
     return 0 if len(lines) - equal <= options.allow and not differing_text else 1
 
 
