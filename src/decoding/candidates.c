@@ -112,6 +112,9 @@ static void apply_bans(const tr_candidates *c, const tr_logits_rules *rules, flo
         ban_tokens(c, rules, &rules->banned_eos, 1, x, first, n);
     ban_tokens(c, rules, rules->banned, rules->banned_count, x, first, n);
     ban_tokens(c, rules, c->forbidden->ids, c->forbidden->count, x, first, n);
+    for (int i = 0; rules->strays >> i; i++)
+        if (rules->strays >> i & 1)
+            ban_tokens(c, rules, &c->network->config.copy_symbols[i], 1, x, first, n);
     if (c->forbidden->shortlist_bias)
         ban_bytes(c, rules, x, first, n);
 }

@@ -44,7 +44,8 @@ static tr_status admit_sentences(tr_worker *w)
         if (status != TR_OK)
             break;
         seq->target_length = 0;
-        seq->finished = seq->looped = seq->cancelled = false;
+        seq->finished = seq->looped = seq->strayed = seq->cancelled = false;
+        slot->strays = s->options.valid_utf8 ? tr_stray_symbols(s->config, seq) : 0;
         tr_slot_begin(&w->hyps, slot, s->options.sample ? s->shape.beams : 1, s->shape.beams);
         if (s->options.sample)
             slot->draw_key = tr_sample_key(s->options.seed, seq->source, seq->source_length);

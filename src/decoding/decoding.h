@@ -55,12 +55,14 @@ typedef struct tr_sequence {
     const int32_t *prefix; /* [prefix_length] tokens that the target begins with, after tr_decoder_start.first_id */
     int prefix_length;
     bool stop_loops;          /* the target ends, unfinished, when it loops (tr_is_looping), but not before min_length */
+    bool no_strays;           /* strays do not come; only a search for candidates leaves them out by itself */
     int no_repeat_ngram;      /* in place of tr_search_options.no_repeat_ngram; 0: that one holds */
     float repetition_penalty; /* in place of tr_search_options.repetition_penalty; 0: that one holds */
     int32_t *target;          /* [max_length] gets the tokens of the best result; NULL: only results does */
     int target_length;        /* out: tokens without EOS */
     bool finished;            /* out: it ended with EOS; else at max_length, or in a loop */
     bool looped;              /* out: it was stopped in a loop */
+    bool strayed;             /* out: it has a copy symbol that its source lacks; not known for samples and beams */
     const tr_search_result *results; /* out: [result_count] best first; the worker's memory, until `done` returns */
     int result_count;
     tr_forced *forced;         /* in forced decoding: the given target; else NULL */

@@ -79,6 +79,7 @@ void tr_greedy_append(const tr_search *s, const tr_hyp_memory *h, tr_slot *slot,
     tr_live_hyp *hyp = beam->live[0];
     const int step = slot->step;
     if (token->id >= 0 && token->id != s->config->eos_id) {
+        slot->sequence->strayed |= tr_is_stray(s->config, slot->strays, token->id);
         tr_live_hyp_append(hyp, step, token->id, token->log_probability, token->log_probability);
         tr_beam_cut_at_limit(s, h, slot, beam, step + 1);
         return;

@@ -49,6 +49,7 @@ typedef struct tr_slot {
     uint64_t draw_key;              /* what its draws depend on, where the search samples */
     tr_source_cache *caches;        /* [models] */
     tr_shortlist_output *shortlist; /* NULL: any token can come */
+    uint32_t strays;                /* bit i: config.copy_symbols[i] may not come, as the source lacks it */
     int step;                       /* tokens that each live hypothesis has */
     int first_row, rows;            /* its rows in the decoder's step: one for each live hypothesis, beam after beam */
     int prefill;                    /* known tokens that the step computes besides, for each of these hypotheses */

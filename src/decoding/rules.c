@@ -178,7 +178,27 @@ static float penalty_of(const tr_search *s, const tr_sequence *seq)
 
 bool tr_has_constraints(const tr_search *s, const tr_sequence *seq)
 {
-    return ngram_of(s, seq) > 0 || penalty_of(s, seq) > 1;
+    return ngram_of(s, seq) > 0 || penalty_of(s, seq) > 1 || seq->no_strays;
+}
+
+uint32_t tr_stray_symbols(const tr_config *config, const tr_sequence *seq)
+{
+    uint32_t strays = 0;
+    for (int i = 0; i < config->copy_symbol_count; i++) {
+        bool copied = false;
+        for (int t = 0; t < seq->source_length && !copied; t++)
+            copied = seq->source[t] == config->copy_symbols[i];
+        strays |= (uint32_t)!copied << i;
+    }
+    return strays;
+}
+
+bool tr_is_stray(const tr_config *config, uint32_t strays, int32_t id)
+{
+    for (int i = 0; strays >> i; i++)
+        if (strays >> i & 1 && config->copy_symbols[i] == id)
+            return true;
+    return false;
 }
 
 /* The tokens that would complete an n-gram a second time: those that followed the last n - 1 tokens before. */
@@ -210,6 +230,7 @@ tr_logits_rules tr_rules_for(const tr_search *s, const tr_slot *slot, const tr_l
     tr_logits_rules rules = {.skip = count < tr_known_tokens(s, seq),
                              .shortlist = shortlist,
                              .utf8_state = s->options.valid_utf8 ? tr_utf8_state(s->config, hyp->tokens, count) : 0,
+                             .strays = slot->strays,
                              .banned_eos = count < s->min_length ? s->config->eos_id : -1,
                              .banned = banned,
                              .penalty = 1};

@@ -40,6 +40,7 @@ typedef struct tr_logits_rules {
     bool skip;                            /* the row's token is known, its logits are not computed */
     const tr_shortlist_output *shortlist; /* NULL: any token can come */
     int utf8_state;                       /* see tr_utf8_state */
+    uint32_t strays;                      /* see tr_slot */
     int32_t banned_eos;                   /* EOS, where it is too early; else -1 */
     const int32_t *banned;                /* [banned_count] tokens that may not come */
     int banned_count;
@@ -54,7 +55,13 @@ int tr_known_tokens(const tr_search *s, const tr_sequence *seq);
 /* The known token number i, from 0 on. */
 int32_t tr_known_token(const tr_search *s, const tr_sequence *seq, int i);
 
-/* Whether a sentence has a repetition penalty or an n-gram rule, from its own settings or those of the search. */
+/* The copy symbols that a sentence's source lacks: bit i for config.copy_symbols[i]. With options.valid_utf8, which texts
+ * have, they do not come. */
+uint32_t tr_stray_symbols(const tr_config *config, const tr_sequence *seq);
+bool tr_is_stray(const tr_config *config, uint32_t strays, int32_t id);
+
+/* Whether a sentence has a repetition penalty or an n-gram rule, from its own settings or those of the search, or is to have
+ * no strays. */
 bool tr_has_constraints(const tr_search *s, const tr_sequence *seq);
 /* The rules for a hypothesis's next token. banned and seen_logits [positions] are memory for them. */
 tr_logits_rules tr_rules_for(const tr_search *s, const tr_slot *slot, const tr_live_hyp *hyp,

@@ -38,10 +38,20 @@ static void find_bytes(tr_package *package)
     }
 }
 
+/* Symbols that are the same token on both sides. */
+static void find_copy_symbols(tr_package *package)
+{
+    tr_config *c = &package->config;
+    const bool shared = package->target == &package->source && c->source_vocabulary == c->target_vocabulary;
+    for (size_t i = 0; shared && i < package->copy_symbols.size && i < TR_MAX_COPY_SYMBOLS; i++)
+        c->copy_symbols[c->copy_symbol_count++] = package->copy_symbols.data[i];
+}
+
 /* Settings that follow from pieces. */
 static void find_target_tokens(tr_package *package)
 {
     find_bytes(package);
+    find_copy_symbols(package);
     tr_config *c = &package->config;
     c->target_unk_id = tr_vocabulary_same(&package->source, c->unk_id, package->target);
     if (c->target_unk_id >= c->target_vocabulary)

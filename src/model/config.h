@@ -31,7 +31,7 @@ typedef enum tr_decoder_mixer {
     TR_MIXER_AAN,            /* average attention network: Zhang et al., 2018 */
 } tr_decoder_mixer;
 
-enum { TR_MAX_FORBIDDEN = 64, TR_MAX_FFN_DEPTH = 64 };
+enum { TR_MAX_FORBIDDEN = 64, TR_MAX_FFN_DEPTH = 64, TR_MAX_COPY_SYMBOLS = 24 };
 
 /* Bounds that keep every product of sizes within 64 bits and refuse nonsense early. */
 enum {
@@ -102,8 +102,10 @@ typedef struct tr_config {
     int allowed_count;
     float doubtful_below; /* mean log-probability of a translation that is probably wrong; 0: unknown */
     bool has_bytes;       /* the target vocabulary has a token for each byte; set by formats/open.c, since it takes pieces */
-    int32_t byte_ids[256]; /* these tokens */
-    bool bytes_in_order;   /* each follows the one before */
+    int32_t byte_ids[256];                     /* these tokens */
+    bool bytes_in_order;                       /* each follows the one before */
+    int32_t copy_symbols[TR_MAX_COPY_SYMBOLS]; /* ids of both sides that the network copies; set by formats/open.c */
+    int copy_symbol_count;
 } tr_config;
 
 /* The defaults: ids -1, depths 2, epsilon 1e-5, scales 1, all else 0. */

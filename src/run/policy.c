@@ -32,6 +32,7 @@ void tr_policy_start(const tr_policy *policy, const tr_request *request, tr_sequ
     const tr_search_options *search = policy->search;
     const float by_model = policy->length_factor * (float)request->source_length;
     const double by_options = (double)search->max_length_factor * request->source_tokens + (double)search->max_length_offset;
+    sequence->no_strays = false;
     sequence->no_repeat_ngram = 0;
     sequence->repetition_penalty = 0;
     sequence->stop_loops = request->piece || policy->loop_guard;
@@ -53,7 +54,7 @@ static bool has_loop(const tr_sequence *sequence)
 
 bool tr_policy_wants_retry(const tr_policy *policy, const tr_sequence *sequence)
 {
-    return policy->loop_guard && has_loop(sequence);
+    return policy->loop_guard && (sequence->strayed || has_loop(sequence));
 }
 
 /* Recomputes the sum and score of a truncated hypothesis. Coverage of the kept tokens and what a repetition penalty made of
@@ -91,10 +92,18 @@ tr_status tr_policy_retry(const tr_policy *policy, tr_sequence *sequence, tr_hyp
     const tr_status status = keep_start(policy, sequence, kept, error);
     if (status != TR_OK)
         return status;
+    sequence->no_strays = sequence->strayed;
+    if (!has_loop(sequence))
+        return TR_OK;
     sequence->no_repeat_ngram = ngram && ngram < RETRY_NGRAM ? ngram : RETRY_NGRAM;
     sequence->repetition_penalty = penalty > retry_penalty ? penalty : retry_penalty;
     limit_length(policy, RETRY_FACTOR * sequence->source_length + RETRY_OFFSET + sequence->prefix_length, sequence);
     return TR_OK;
+}
+
+bool tr_policy_is_against_loop(const tr_sequence *sequence)
+{
+    return sequence->no_repeat_ngram > 0;
 }
 
 bool tr_policy_retry_helped(const tr_sequence *sequence)

@@ -1,5 +1,5 @@
 /* Rules of a search that once went wrong: which token is the unknown one, limits that are shorter than a prefix, equal texts
- * that are streamed, and working memory that could not be made. */
+ * that are streamed, working memory that could not be made, and symbols of protected spans that a source does not have. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,6 +70,70 @@ static void test_prefix_limit(void **state)
         assert_memory_equal(found->items[0].ids, prefix, sizeof prefix);
         tr_hypotheses_free(found, 1);
     }
+    tr_context_destroy(context);
+}
+
+static bool holds(tr_tokens tokens, int32_t id)
+{
+    for (size_t t = 0; t < tokens.count; t++)
+        if (tokens.ids[t] == id)
+            return true;
+    return false;
+}
+
+enum { STRAY_TEXTS = 3 };
+
+/* The tokens of their translations become such symbols, one after the other. Returns of how many the source has one. */
+static int check_strays(const tr_translate_options *options, const char *text, const tr_result *plain, bool same)
+{
+    tr_config *config = (tr_config *)(uintptr_t)&model->network->config;
+    int shared = 0;
+    for (size_t t = 0; t < plain->target.count; t++) {
+        tr_context *context = create_context(model, 4); /* a new one, as contexts remember what they have translated */
+        tr_result *results;
+        tr_error error;
+        config->copy_symbols[0] = plain->target.ids[t];
+        config->copy_symbol_count = 1;
+        assert_int_equal(tr_translate_texts(context, &text, NULL, 1, options, &results, &error), TR_OK);
+        assert_int_equal(results->flags & TR_FLAG_LOOP, 0);
+        if (!holds(plain->source, config->copy_symbols[0]))
+            assert_false(holds(results->target, config->copy_symbols[0]));
+        else if (same)
+            assert_string_equal(results->text, plain->text);
+        shared += holds(plain->source, config->copy_symbols[0]);
+        config->copy_symbol_count = 0;
+        tr_result_array_free(results, 1);
+        tr_context_destroy(context);
+    }
+    return shared;
+}
+
+/* A translation has a symbol for a protected span only where its source has it. */
+static void test_stray_symbols(void **state)
+{
+    tr_context *context = create_context(model, 4);
+    tr_translate_options options = tr_translate_default_options();
+    const char *const texts[STRAY_TEXTS] = {"今天天气很好", "他在2019年去了北京。", "我有3本书。"};
+    tr_result *plain;
+    tr_error error;
+    int shared = 0;
+    (void)state;
+    options.align = true; /* then results have their tokens */
+    assert_int_equal(tr_translate_texts(context, texts, NULL, STRAY_TEXTS, &options, &plain, &error), TR_OK);
+    for (int i = 0; i < STRAY_TEXTS; i++) {
+        tr_translate_options scores = options, beam = options, sample = options, alternatives = options;
+        scores.scores = true;
+        beam.search.beam = beam.search.n_best = 4;
+        sample.search.sample = true;
+        alternatives.search.alternatives = true;
+        shared += check_strays(&options, texts[i], &plain[i], true);
+        check_strays(&scores, texts[i], &plain[i], true);
+        check_strays(&beam, texts[i], &plain[i], false);
+        check_strays(&sample, texts[i], &plain[i], false);
+        check_strays(&alternatives, texts[i], &plain[i], false);
+    }
+    assert_true(shared > 0);
+    tr_result_array_free(plain, STRAY_TEXTS);
     tr_context_destroy(context);
 }
 
@@ -221,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_prefix_limit),
+        cmocka_unit_test(test_stray_symbols),
         cmocka_unit_test(test_equal_streams),
         cmocka_unit_test(test_utf8),
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
