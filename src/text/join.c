@@ -485,7 +485,7 @@ static tr_status find_token_spans(const joined_text *j, size_t chunk, tr_span *s
 {
     const tr_text_chunk *c = j->chunks[chunk];
     const tr_span bytes = bytes_of_chunk(j, chunk);
-    if (c->use_count)
+    if (c->use_count || c->capitals)
         return find_masked_spans(j, c, spans, error);
     tr_ids ids = {0};
     tr_span *found;

@@ -218,7 +218,8 @@ static tr_status encode_part(planner *p, tr_span part, span_list spans, tr_text_
     tr_status status = begin_chunk(plan, p->pair, error);
     if (status != TR_OK)
         return status;
-    if (!spans.count)
+    uses->capitals = tr_is_in_capitals(p->protection, text, spans.items, spans.count, part.begin, part.end);
+    if (!spans.count && !uses->capitals)
         return tr_tokenizer_encode(p->pair->tokenizer, text + part.begin, part.end - part.begin, &plan->ids, error);
     status = tr_uses_add(plan, p->protection, text, spans.items, spans.count, part.begin, part.end, uses, error);
     tr_buffer_clear(&plan->scratch);
@@ -348,6 +349,7 @@ static tr_status add_part(planner *p, tr_span part, span_list spans, size_t limi
             chunk->plan = plan;
             chunk->first_use = uses.first_use;
             chunk->use_count = uses.use_count;
+            chunk->capitals = uses.capitals;
             chunk->tagged = tags > 0;
             if (p->protection)
                 status = note_figures(p, chunk, error);
@@ -773,6 +775,8 @@ static tr_status plan_sentences(planner *p, tr_split split, tr_error *error)
     tr_tags_pair(text->data, text->size, found, spans.count);
     if (status == TR_OK && p->protection && p->protection->terms)
         status = tr_add_term_spans(plan, p->protection, text->data, text->begin, text->size, error);
+    if (status == TR_OK && p->protection)
+        status = tr_add_han_spans(plan, p->protection, text->data, text->begin, text->size, error);
     if (status == TR_OK && p->figures)
         status = tr_add_figure_spans(plan, p->protection, text->data, text->begin, text->size, error);
     if (status == TR_OK && p->protection && p->protection->from == TR_FIGURES_CHINESE)

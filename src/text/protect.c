@@ -108,6 +108,53 @@ tr_status tr_uses_add(tr_plan *plan, const tr_protection *protection, const char
     return !size || tr_buffer_append(&plan->uses, uses, size) ? TR_OK : tr_fail_memory(error, "protected spans");
 }
 
+bool tr_is_in_capitals(const tr_protection *protection, const char *text, const tr_kept_span *spans, size_t count,
+                       size_t begin, size_t end)
+{
+    const tr_scripts cased =
+        tr_script_bit(TR_LATIN) | tr_script_bit(TR_GREEK) | tr_script_bit(TR_CYRILLIC) | tr_script_bit(TR_ARMENIAN);
+    size_t words = 0, longest = 0, span = 0; /* words behind a space */
+    if (!protection || !(protection->source & tr_script_bit(TR_LATIN)) || !protection->target || protection->target & cased)
+        return false;
+    for (size_t at = begin; at < end;) {
+        while (span < count && spans[span].end <= at)
+            span++;
+        if (span < count && spans[span].begin <= at) {
+            at = spans[span].end;
+            continue;
+        }
+        size_t letters = 0;
+        for (; at + letters < end && tr_is_ascii_letter(text[at + letters]); letters++)
+            if (!tr_is_ascii_capital(text[at + letters]))
+                return false;
+        words += letters && at > begin && text[at - 1] == ' ';
+        longest = letters > longest ? letters : longest;
+        at += letters ? letters : 1;
+    }
+    return words >= 3 || (words && longest >= 5);
+}
+
+/* Appends text[begin .. end) in small letters, but for the first letter of the chunk and the word I. */
+static bool append_small(const char *text, size_t begin, size_t end, bool first, tr_buffer *out)
+{
+    const size_t from = out->size;
+    if (!tr_buffer_append(out, text + begin, end - begin))
+        return false;
+    for (size_t i = begin; i < end; i++) {
+        const bool alone = text[i] == 'I' && (i == begin || !tr_is_identifier(text[i - 1])) &&
+                           (i + 1 == end || !tr_is_identifier(text[i + 1]));
+        if (tr_is_ascii_capital(text[i]) && !first && !alone)
+            out->data[from + (i - begin)] = (char)(text[i] | 0x20);
+        first = first && !tr_is_ascii_letter(text[i]);
+    }
+    return true;
+}
+
+static bool append_text(const tr_text_chunk *chunk, const char *text, size_t begin, size_t end, bool first, tr_buffer *out)
+{
+    return chunk->capitals ? append_small(text, begin, end, first, out) : tr_buffer_append(out, text + begin, end - begin);
+}
+
 /* A stand-in does not grow together with letters and digits around it, nor do those on both sides of a tag. */
 tr_status tr_uses_mask(const tr_text_chunk *chunk, const char *text, size_t begin, size_t end, tr_buffer *out,
                        tr_span *places, tr_error *error)
@@ -122,7 +169,7 @@ tr_status tr_uses_mask(const tr_text_chunk *chunk, const char *text, size_t begi
         const bool after = span->end < end && tr_is_identifier(text[span->end]);
         const stand_in_name name =
             !tr_has_stand_in(span) ? (stand_in_name){.size = 0} : name_of(chunk, span->stand_in, uses[i].stand_in);
-        good = tr_buffer_append(out, text + at, span->begin - at);
+        good = append_text(chunk, text, at, span->begin, at == begin, out);
         if (places)
             places[i].begin = out->size;
         if (good && before && (after || !is_tag))
@@ -136,7 +183,7 @@ tr_status tr_uses_mask(const tr_text_chunk *chunk, const char *text, size_t begi
             places[i].end = out->size;
         at = span->end;
     }
-    return good && tr_buffer_append(out, text + at, end - at) ? TR_OK : tr_fail_memory(error, "protected spans");
+    return good && append_text(chunk, text, at, end, at == begin, out) ? TR_OK : tr_fail_memory(error, "protected spans");
 }
 
 /* Whether a new span takes the place of those of the plan that it overlaps: of words that lie within a term. */
@@ -276,6 +323,29 @@ tr_status tr_add_digit_spans(tr_plan *plan, const char *text, size_t begin, size
         else
             plan->written.size = span.written;
         at += !way;
+    }
+    const tr_status status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
+    tr_buffer_free(&found);
+    return status;
+}
+
+tr_status tr_add_han_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
+                           tr_error *error)
+{
+    const tr_scripts han = tr_script_bit(TR_HAN);
+    tr_buffer found = {0};
+    bool good = true;
+    if (!(protection->target & han) || !protection->source || protection->source & han)
+        return TR_OK;
+    for (size_t at = begin, length; good && at < end;) {
+        tr_kept_span span = {.begin = at};
+        while (at < end && tr_is_letter_of(han, tr_character(text, end, at, &length)))
+            at += length;
+        span.end = at;
+        if (at > span.begin)
+            good = tr_buffer_append(&found, &span, sizeof span);
+        else
+            at += length;
     }
     const tr_status status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
     tr_buffer_free(&found);

@@ -41,12 +41,19 @@ const tr_stand_in_use *tr_uses_of(const tr_text_chunk *chunk);
 /* Appends what takes a use's place in the translation; plural: a term in its plural. */
 bool tr_use_append(const tr_text_chunk *chunk, const char *text, const tr_stand_in_use *use, bool plural, tr_buffer *out);
 
+/* Whether text[begin .. end), some words outside of the spans, is all in capitals where the target language has none: its
+ * chunk is to be written in small letters then, which networks know far better. Two words, one of five letters at
+ * least, or four words: fewer short ones are often abbreviations. */
+bool tr_is_in_capitals(const tr_protection *protection, const char *text, const tr_kept_span *spans, size_t count,
+                       size_t begin, size_t end);
+
 /* Appends to the plan the uses of the spans between two bytes of a text. TR_ERROR_MEMORY */
 tr_status tr_uses_add(tr_plan *plan, const tr_protection *protection, const char *text, const tr_kept_span *spans,
                       size_t count, size_t begin, size_t end, tr_text_chunk *chunk, tr_error *error);
 
 /* Appends text[begin .. end) of a chunk as the network sees it. places (NULL, or [use_count]): out, the bytes
- * of `out` that stand for each span: its stand-in, with spaces that keep it apart from letters. TR_ERROR_MEMORY */
+ * of `out` that stand for each span: its stand-in, with spaces that keep it apart from letters. The text may have no spans,
+ * if it is in capitals. TR_ERROR_MEMORY */
 tr_status tr_uses_mask(const tr_text_chunk *chunk, const char *text, size_t begin, size_t end, tr_buffer *out,
                        tr_span *places, tr_error *error);
 
@@ -66,6 +73,10 @@ tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, co
 
 /* The same for digits that most vocabularies lack, which the network sees in others: see TR_SPAN_DIGITS. */
 tr_status tr_add_digit_spans(tr_plan *plan, const char *text, size_t begin, size_t end, tr_error *error);
+
+/* The same for words in Han characters, where the target language has these and the source language does not. */
+tr_status tr_add_han_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
+                           tr_error *error);
 
 /* The same for the terms of the glossary. */
 tr_status tr_add_term_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,

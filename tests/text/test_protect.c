@@ -214,6 +214,47 @@ static void the_way_back_keeps_them(void **state)
         tr_model_close(models[i]);
 }
 
+/* Chinese words in English, and English in capitals, which the network sees in small letters. */
+static void chinese_and_capitals_become_chinese(void **state)
+{
+    static const char *const han[][2] = {{"Please send it to 王小明 before Friday.", "王小明"},
+                                         {"What does 马马虎虎 mean?", "马马虎虎"},
+                                         {"The 小笼包 at this place are great!", "小笼包"}};
+    static const char *const capitals[][2] = {
+        {"THE WEATHER IS NICE TODAY.", "The weather is nice today."},
+        {"I KNOW THAT I AM LATE", "I know that I am late"},
+        {"PLEASE READ {title} BEFORE YOU LEAVE", "Please read {title} before you leave"}};
+    static const char *const others[] = {"USB AND HDMI", "USB, HDMI, VGA and DVI", "JPG/PNG/GIF/TIFF", "WARNING"};
+    (void)state;
+    tr_model *model = open_model(TR_INTO_CHINESE_MODEL);
+    tr_context *context = open_context(model, 1, 8);
+    tr_translate_options options = tr_translate_default_options();
+    tr_result *results;
+    tr_error error;
+    for (size_t i = 0; i < sizeof han / sizeof *han; i++) {
+        assert_int_equal(tr_translate_texts(context, &han[i][0], NULL, 1, &options, &results, &error), TR_OK);
+        assert_int_equal(count_in(results->text, han[i][1]), 1);
+        tr_result_array_free(results, 1);
+    }
+    options.align = true;
+    for (size_t i = 0; i < sizeof capitals / sizeof *capitals; i++) {
+        assert_int_equal(tr_translate_texts(context, capitals[i], NULL, 2, &options, &results, &error), TR_OK);
+        assert_string_equal(results[0].text, results[1].text);
+        assert_int_equal(results[0].source.count, results[1].source.count);
+        assert_memory_equal(results[0].source_spans, results[1].source_spans,
+                            results[0].source.count * sizeof *results[0].source_spans);
+        tr_result_array_free(results, 2);
+    }
+    const tr_protection into = {.source = tr_script_bit(TR_LATIN), .target = tr_script_bit(TR_HAN)};
+    const tr_protection german = {.source = tr_script_bit(TR_LATIN), .target = tr_script_bit(TR_LATIN)};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(tr_is_in_capitals(&into, others[i], NULL, 0, 0, strlen(others[i])));
+    assert_true(tr_is_in_capitals(&into, capitals[0][0], NULL, 0, 0, strlen(capitals[0][0])));
+    assert_false(tr_is_in_capitals(&german, capitals[0][0], NULL, 0, 0, strlen(capitals[0][0])));
+    tr_context_destroy(context);
+    tr_model_close(model);
+}
+
 /* How many of the sentences are cut into pieces between their spans at last. */
 static void few_sentences_become_pieces(void **state)
 {
@@ -672,15 +713,21 @@ static void large_input_is_translated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spans_are_found),           cmocka_unit_test(sentences_keep_their_spans),
-        cmocka_unit_test(the_way_back_keeps_them),   cmocka_unit_test(few_sentences_become_pieces),
+        cmocka_unit_test(spans_are_found),
+        cmocka_unit_test(sentences_keep_their_spans),
+        cmocka_unit_test(the_way_back_keeps_them),
+        cmocka_unit_test(chinese_and_capitals_become_chinese),
+        cmocka_unit_test(few_sentences_become_pieces),
         cmocka_unit_test(every_search_keeps_them),
 #ifdef TR_TESTS
         cmocka_unit_test(fixtures_keep_them),
 #endif
-        cmocka_unit_test(random_texts_keep_them),    cmocka_unit_test(streams_have_the_same_text),
-        cmocka_unit_test(queues_have_the_same_text), cmocka_unit_test(what_is_not_the_source_language_passes),
-        cmocka_unit_test(scanning_is_linear),        cmocka_unit_test(digits_are_linear),
+        cmocka_unit_test(random_texts_keep_them),
+        cmocka_unit_test(streams_have_the_same_text),
+        cmocka_unit_test(queues_have_the_same_text),
+        cmocka_unit_test(what_is_not_the_source_language_passes),
+        cmocka_unit_test(scanning_is_linear),
+        cmocka_unit_test(digits_are_linear),
         cmocka_unit_test(large_input_is_translated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
