@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "cli/route.h"
 
 #include "cli/detect.h"
@@ -138,17 +139,45 @@ static bool is_latin_word(const char *word, size_t size, size_t *han)
     return latin && !other;
 }
 
-/* Chinese texts have Latin words; English ones hardly have Chinese characters. */
+/* Whether a word, in any letters' case, is one of those that English sentences have and names and terms in Chinese ones
+ * seldom do. */
+static bool is_english_particle(const char *word, size_t size)
+{
+    static const char particles[] =
+        " the to in at is are was were and that this it i you we they for with please what how do does my ";
+    char spaced[12] = " ";
+    if (size + 3 > sizeof spaced)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        spaced[i + 1] = tr_is_ascii_capital(word[i]) ? (char)(word[i] | 0x20) : word[i];
+    spaced[size + 1] = ' ';
+    return strstr(particles, spaced) != NULL;
+}
+
+/* Whether a text has a Chinese word that names do not have. */
+static bool has_chinese_particle(const char *text, size_t size)
+{
+    static const char *const particles[] = {"的", "了", "是", "很", "在", "有", "不", "吗", "这", "我", "请"};
+    for (size_t i = 0; i < sizeof particles / sizeof *particles; i++)
+        if (memmem(text, size, particles[i], strlen(particles[i])))
+            return true;
+    return false;
+}
+
+/* Chinese texts have Latin words; English ones hardly have Chinese characters, unless they speak of Chinese words or
+ * people. */
 static bool is_latin(const char *text, size_t size)
 {
     size_t words = 0, han = 0;
+    bool english = false;
     for (size_t at = 0, end; at < size; at = end + 1) {
         end = at;
         while (end < size && !is_space(text[end]))
             end++;
         words += is_latin_word(text + at, end - at, &han);
+        english = english || is_english_particle(text + at, end - at);
     }
-    return words > 8 * han;
+    return words > 8 * han || (english && words >= (has_chinese_particle(text, size) ? 2 : 1) * han);
 }
 
 bool cli_route_by_script(const cli_route *route, const cli_settings *settings)
@@ -249,6 +278,6 @@ int cli_route_open(cli_route *route, const cli_settings *settings, const char *t
     if (!status && route->count > 1)
         cli_guard_model_file(cli_models_folder(settings), NULL);
     if (!status && route->into_chinese && cli_route_by_script(route, settings) && !settings->quiet)
-        cli_note("English to Chinese, because the text is in Latin letters; -s and -t name other languages");
+        cli_note("English to Chinese, because the text is English or in Latin letters; -s and -t name other languages");
     return status;
 }

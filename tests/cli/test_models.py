@@ -135,10 +135,11 @@ class Both(ModelsTest):
         return re.search(r"^translate: model .*/([^/:]*): ", said, re.M)[1], "English to Chinese" in said
 
     def test_script_of_the_text(self):
-        english = ("Good morning", "Hi", "OK!", "I am", "cat", "Please write the single word for tea in Chinese as 茶.")
+        english = ("Good morning", "Hi", "OK!", "I am", "cat", "Please write the single word for tea in Chinese as 茶.",
+                   "Let's meet at 人民广场 at 7", "How do you say 我爱你 in English?")
         other = ("早上好", "用 React 的 useState 管理组件的状态", "12:30", "", "おはようございます", "Доброе утро", "https://a.org/b",
                  "今天 https://github.com/some/very/long/path/with/letters.html 更新", '{"id":"abcdefghijklmn","text":"今天天气"}',
-                 "安装 npm install some more packages here", "他说 OK")
+                 "安装 npm install some more packages here", "他说 OK", "我喜欢 The Lord of the Rings", "iPhone 15 Pro 的价格")
         for text, name in (*((text, "en-zh.gguf") for text in english), *((text, "zh-en.gguf") for text in other)):
             expected = (name, name == "en-zh.gguf")
             self.assertEqual(self.chosen(text), expected)
