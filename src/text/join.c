@@ -347,13 +347,26 @@ static bool wants_space(const joined_text *j, size_t chunk, size_t at)
                                                                                    : wants_space_around(j, before, after);
 }
 
+/* Whether a chunk continues a line in which something before it has been translated: it is no bullet or number of its line.
+ */
+static bool continues_line(const joined_text *j, size_t chunk)
+{
+    for (; chunk && !j->chunks[chunk]->request; chunk--) {
+        const size_t begin = j->chunks[chunk - 1]->end, end = j->chunks[chunk]->begin;
+        if (memchr(j->text->data + begin, '\n', end - begin))
+            return false;
+    }
+    return j->chunks[chunk]->request != NULL;
+}
+
 /* How much white space of the text, from at on, stands before the translation of a chunk. A space or two between sentences
- * are none in Chinese; more of them are a layout. */
+ * or beside signs are none in Chinese; more of them are a layout. */
 static size_t white_space(const joined_text *j, size_t chunk, size_t at)
 {
     const tr_text_chunk *after = j->chunks[chunk];
     const size_t size = after->begin - at;
-    if (!j->text->unspaced || size > 2 || !chunk || !after->request || !j->chunks[chunk - 1]->request)
+    if (!j->text->unspaced || size > 2 || !chunk || (!after->request && !j->chunks[chunk - 1]->request) ||
+        !continues_line(j, chunk - 1))
         return size;
     for (size_t i = 0; i < size; i++)
         if (j->text->data[at + i] != ' ')

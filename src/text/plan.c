@@ -455,6 +455,22 @@ static const char *western_mark(int32_t c)
     }
 }
 
+/* The same for marks of a Western text in Chinese or Japanese, before white space or the end. */
+static const char *eastern_mark(const char *text, size_t end, size_t at)
+{
+    if (at + 1 < end && text[at + 1] != ' ')
+        return NULL;
+    switch (text[at]) {
+    case ',': return "，";
+    case '.': return "。";
+    case '!': return "！";
+    case '?': return "？";
+    case ':': return "：";
+    case ';': return "；";
+    default: return NULL;
+    }
+}
+
 /* Appends a part without letters: its marks as the target language writes them. */
 static tr_status add_marks(planner *p, size_t begin, size_t end, tr_error *error)
 {
@@ -465,13 +481,14 @@ static tr_status add_marks(planner *p, size_t begin, size_t end, tr_error *error
     if (begin == end)
         return TR_OK;
     const tr_status status = add_plain(p, begin, end, TR_SPACING_MARK, error);
-    if (status != TR_OK || p->pair->unspaced)
+    if (status != TR_OK || (p->pair->unspaced && p->pair->source_unspaced))
         return status;
     tr_buffer *written = &p->plan->written;
     tr_text_chunk *chunk = &p->plan->chunks[p->plan->count - 1];
     chunk->written = written->size;
     for (size_t at = begin; at < end; at += length) {
-        const char *mark = western_mark(tr_character(text, end, at, &length));
+        const int32_t c = tr_character(text, end, at, &length);
+        const char *mark = p->pair->unspaced ? eastern_mark(text, end, at) : western_mark(c);
         if (!(mark ? tr_buffer_string(written, mark) : tr_buffer_append(written, text + at, length)))
             return tr_fail_memory(error, "sentence");
     }
@@ -777,6 +794,8 @@ static tr_status plan_sentences(planner *p, tr_split split, tr_error *error)
         status = tr_add_term_spans(plan, p->protection, text->data, text->begin, text->size, error);
     if (status == TR_OK && p->protection)
         status = tr_add_han_spans(plan, p->protection, text->data, text->begin, text->size, error);
+    if (status == TR_OK && p->protection && p->protection->from == TR_FIGURES_ENGLISH)
+        status = tr_add_item_spans(plan, text->data, text->begin, text->size, error);
     if (status == TR_OK && p->figures)
         status = tr_add_figure_spans(plan, p->protection, text->data, text->begin, text->size, error);
     if (status == TR_OK && p->protection && p->protection->from == TR_FIGURES_CHINESE)

@@ -329,6 +329,42 @@ tr_status tr_add_digit_spans(tr_plan *plan, const char *text, size_t begin, size
     return status;
 }
 
+/* The end of the number of an item at text[at], before a space and a letter; at: it is none. One letter has a bracket: "A.
+ * B. Smith" is a name. */
+static size_t skip_item_number(const char *text, size_t end, size_t at)
+{
+    const bool opened = at < end && text[at] == '(';
+    size_t k = at + opened, digits = 0, length;
+    while (k < end && digits < 3 && tr_is_ascii_digit(text[k]))
+        digits++, k++;
+    if (!digits && k < end && tr_is_ascii_letter(text[k]))
+        k++;
+    if (k == at + opened || k >= end || (text[k] != ')' && (text[k] != '.' || !digits || opened)))
+        return at;
+    const size_t mark = k + 1;
+    for (k = mark; k < end && text[k] == ' '; k++)
+        ;
+    return k > mark && k < end && tr_is_any_letter(tr_character(text, end, k, &length)) ? mark : at;
+}
+
+tr_status tr_add_item_spans(tr_plan *plan, const char *text, size_t begin, size_t end, tr_error *error)
+{
+    tr_buffer found = {0};
+    bool good = true;
+    for (size_t at = begin; good && at < end;) {
+        while (at < end && (text[at] == ' ' || text[at] == '\t'))
+            at++;
+        const tr_kept_span span = {.begin = at, .end = skip_item_number(text, end, at), .kind = TR_SPAN_MARK};
+        if (span.end > at)
+            good = tr_buffer_append(&found, &span, sizeof span);
+        const char *line = memchr(text + at, '\n', end - at);
+        at = line ? (size_t)(line + 1 - text) : end;
+    }
+    const tr_status status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
+    tr_buffer_free(&found);
+    return status;
+}
+
 tr_status tr_add_han_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
                            tr_error *error)
 {

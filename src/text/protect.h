@@ -78,6 +78,9 @@ tr_status tr_add_digit_spans(tr_plan *plan, const char *text, size_t begin, size
 tr_status tr_add_han_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
                            tr_error *error);
 
+/* The same for the numbers of items at the beginnings of lines, of English texts: 1. 12) (3) b) */
+tr_status tr_add_item_spans(tr_plan *plan, const char *text, size_t begin, size_t end, tr_error *error);
+
 /* The same for the terms of the glossary. */
 tr_status tr_add_term_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
                             tr_error *error);

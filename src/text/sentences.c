@@ -353,7 +353,7 @@ static bool marks_end_sentence(const scan *s, const end_marks *r)
     size_t next = r->end, length;
     int32_t c = tr_character(s->text, s->size, next, &length);
     for (; next < s->size && tr_is_space(c); c = tr_character(s->text, s->size, next, &length)) {
-        if (tr_is_line_break(c))
+        if (tr_is_line_break(c) || c == '\t')
             return true;
         next += length;
     }
@@ -375,7 +375,7 @@ static size_t sentence_end(scan *s)
     size_t length;
     for (size_t at = s->start; at < s->size; at += length) {
         const int32_t c = tr_character(s->text, s->size, at, &length);
-        if (tr_is_line_break(c)) {
+        if (tr_is_line_break(c) || c == '\t') { /* tabs part columns */
             s->quote_open = false;
             return at;
         }

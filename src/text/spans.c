@@ -345,6 +345,29 @@ static size_t find_blank(const tr_scan *s, size_t i)
     return end;
 }
 
+/* The end of a time as mail and feeds have it, "Thu, 26 Nov 2026 10:00:00 GMT" or "+0800"; i: it is none. */
+static size_t find_mail_time(const tr_scan *s, size_t i)
+{
+    static const char form[] = "Aaa, 99 Aaa 9999 99:99:99 ";
+    size_t k = i;
+    for (const char *at = form; *at; at++, k++) {
+        const char c = tr_scan_at(s, k);
+        const bool fits = *at == '9'   ? tr_is_ascii_digit(c)
+                          : *at == 'A' ? tr_is_ascii_capital(c)
+                          : *at == 'a' ? tr_is_ascii_letter(c)
+                                       : c == *at;
+        if (!fits && at == form + 6 && c == ' ')
+            k--; /* a day of one digit */
+        else if (!fits)
+            return i;
+    }
+    const size_t zone = k;
+    k += tr_scan_at(s, k) == '+' || tr_scan_at(s, k) == '-';
+    while (k - zone < 5 && tr_is_ascii_word(tr_scan_at(s, k)))
+        k++;
+    return k - zone >= 2 ? k : i;
+}
+
 static size_t find_span(tr_scan *s, size_t i, tr_span_kind *kind, size_t *next)
 {
     const char c = s->text[i];
@@ -408,7 +431,9 @@ static size_t find_span(tr_scan *s, size_t i, tr_span_kind *kind, size_t *next)
         return tr_scan_symbol(s, i, kind);
     if (!may_begin(s, i))
         return i;
-    end = tr_scan_address(s, i);
+    end = tr_is_ascii_capital(c) ? find_mail_time(s, i) : i;
+    if (end == i)
+        end = tr_scan_address(s, i);
     if (end == i && (tr_is_ascii_digit(c) || (c == '+' && tr_is_ascii_digit(tr_scan_at(s, i + 1)))))
         end = tr_scan_long_number(s, i);
     if (end > i)
@@ -453,11 +478,28 @@ static tr_status add_span(tr_scan *s, tr_kept_span span, tr_error *error)
     return tr_buffer_append(s->spans, &span, sizeof span) ? TR_OK : tr_fail_memory(error, "protected spans");
 }
 
+/* Where the number before ° at text[degree] begins, perhaps with a space between them: 25.5 °C, -3°; else degree. */
+static size_t begin_of_degrees(const tr_scan *s, size_t degree, size_t from)
+{
+    size_t begin = degree;
+    if (begin > from && s->text[begin - 1] == ' ')
+        begin--;
+    if (begin == from || !tr_is_ascii_digit(s->text[begin - 1]))
+        return degree;
+    while (begin > from && (tr_is_ascii_digit(s->text[begin - 1]) || s->text[begin - 1] == '.'))
+        begin--;
+    const bool is_signed =
+        begin > from && s->text[begin - 1] == '-' && (begin - 1 == from || !tr_is_identifier(s->text[begin - 2]));
+    return begin - is_signed;
+}
+
 /* What is glued to a span belongs to it: v{version}, {count}px, {x}%. */
 static tr_kept_span with_glued(const tr_scan *s, tr_kept_span span, size_t from)
 {
     if (!is_wordlike(span.kind) || s->text[span.begin] == '`' || s->text[span.begin] == '&')
         return span;
+    if (tr_scan_has(s, span.begin, "°"))
+        span.begin = begin_of_degrees(s, span.begin, from);
     while (span.begin > from && tr_is_identifier(s->text[span.begin - 1]))
         span.begin--;
     if (s->text[span.end - 1] == '}' || s->text[span.end - 1] == ')')

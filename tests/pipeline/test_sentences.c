@@ -209,6 +209,7 @@ static const char *const cases[] = {
     "今天\n|天气\n|很好",
     "  Hello.  |Bye.  ",
     "\n\n Hello. \n|\t Bye.\r\n",
+    "姓名：|\t王小明|\t北京。|\t好！",
     "a\u2028|b\u2029|c",
     "a\u00a0b\u3000c",
     "\ufeff你好。|再见。",

@@ -117,6 +117,9 @@ static void spans_are_found(void **state)
         {"00:1A:2B:3C:4D:5E和2001:db8::1", "00:1A:2B:3C:4D:5E|2001:db8::1"},
         {"2025-06-01T12:00:00Z", "2025-06-01T12:00:00Z"},
         {"2025-06-01 23:59:59。", "2025-06-01 23:59:59"},
+        {"Thu, 26 Nov 2026 10:00:00 GMT", "Thu, 26 Nov 2026 10:00:00 GMT"},
+        {"于Tue, 3 Nov 2026 10:00:00 +0800，", "Tue, 3 Nov 2026 10:00:00 +0800"},
+        {"气温25.5 °C，-3°C和78 °F。", "25.5 °C|-3°C|78 °F"},
         {"C:\\Program Files\\a目录", "C:\\Program Files\\a"},
         {"~/Documents/毕业论文.docx，", "~/Documents/毕业论文.docx"},
         {"*.log和*100#", "*.log|*100#"},
@@ -214,9 +217,16 @@ static void the_way_back_keeps_them(void **state)
         tr_model_close(models[i]);
 }
 
-/* Chinese words in English, and English in capitals, which the network sees in small letters. */
-static void chinese_and_capitals_become_chinese(void **state)
+/* Chinese words in English, items, signs and the marks and spaces beside them, tabs, and English in capitals, which the
+ * network sees in small letters. */
+static void english_becomes_chinese(void **state)
 {
+    static const char *const beginnings[][2] = {{"1. Milk\n2. Bread", "1. 牛奶\n2. 面包"},
+                                                {"(3) Milk", "(3) 牛奶"},
+                                                {"b) Milk", "b) 牛奶"},
+                                                {"- Milk", "- 牛奶"},
+                                                {"Thanks! 👍, goodbye.", "谢谢！👍，再见"},
+                                                {"Milk\tBread", "牛奶\t面包"}};
     static const char *const han[][2] = {{"Please send it to 王小明 before Friday.", "王小明"},
                                          {"What does 马马虎虎 mean?", "马马虎虎"},
                                          {"The 小笼包 at this place are great!", "小笼包"}};
@@ -234,6 +244,12 @@ static void chinese_and_capitals_become_chinese(void **state)
     for (size_t i = 0; i < sizeof han / sizeof *han; i++) {
         assert_int_equal(tr_translate_texts(context, &han[i][0], NULL, 1, &options, &results, &error), TR_OK);
         assert_int_equal(count_in(results->text, han[i][1]), 1);
+        tr_result_array_free(results, 1);
+    }
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
+        assert_int_equal(tr_translate_texts(context, beginnings[i], NULL, 1, &options, &results, &error), TR_OK);
+        if (strncmp(results->text, beginnings[i][1], strlen(beginnings[i][1])))
+            fail_msg("%s: %s", beginnings[i][0], results->text);
         tr_result_array_free(results, 1);
     }
     options.align = true;
@@ -716,7 +732,7 @@ int main(void)
         cmocka_unit_test(spans_are_found),
         cmocka_unit_test(sentences_keep_their_spans),
         cmocka_unit_test(the_way_back_keeps_them),
-        cmocka_unit_test(chinese_and_capitals_become_chinese),
+        cmocka_unit_test(english_becomes_chinese),
         cmocka_unit_test(few_sentences_become_pieces),
         cmocka_unit_test(every_search_keeps_them),
 #ifdef TR_TESTS
