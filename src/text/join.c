@@ -297,6 +297,8 @@ static tr_status append_chunk(const joined_text *j, size_t chunk, size_t rank, b
         const char *bytes = c->written_size ? c->plan->written.data + c->written : j->text->data + c->begin;
         if (!tr_buffer_append(out, bytes, c->written_size ? c->written_size : c->end - c->begin))
             return tr_fail_memory(error, "translation");
+        if (c->spacing == TR_SPACING_TEXT && out->size > start) /* a Chinese sentence in a text into Chinese */
+            tr_traditional_write(j->joiner->traditional, out->data + start, out->size - start);
     } else {
         status = append_tokens(j, c, rank, before, error);
     }
@@ -697,7 +699,8 @@ static void count_result(const joined_text *j, tr_result *result)
         add_confidence(j, chunk, &all);
     }
     result->flags |= doubt(j, &all);
-    result->flags |= j->text->passed && j->text->passed == j->text->sentences ? TR_FLAG_PASSED_THROUGH : 0;
+    const bool same = result->size == j->text->size && memcmp(result->text, j->text->data, result->size) == 0;
+    result->flags |= same && j->text->passed && j->text->passed == j->text->sentences ? TR_FLAG_PASSED_THROUGH : 0;
 }
 
 /* Where the sentences are, from the places of the chunks in the translation. */

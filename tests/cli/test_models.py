@@ -234,6 +234,15 @@ class IntoChinese(ModelsTest):
             for between, kept in (" ", ""), ("  ", ""), ("   ", "   "), ("\u3000", "\u3000"), ("\t", "\t"):
                 self.assertEqual(translated(f"Good morning.{between}Some words.", *options), first + kept + second)
 
+    def test_chinese_sentences(self):
+        """They are not translated, but get traditional characters as well."""
+        for options in ((), ("--stream",)):
+            said = self.run_tool("-m", self.model, "-s", "en", "-t", "zh-Hant", *options, "头发发展。")
+            self.assertEqual((said.stdout.decode(), said.stderr), ("頭髮發展。\n", b""))
+            for code, sentence in (("zh", "皇后发展。"), ("zh-Hant", "皇后發展。")):
+                text = self.good("-q", "-m", self.model, "-s", "en", "-t", code, *options, "皇后发展。a b").decode()
+                self.assertIn(sentence, text)
+
     def test_places_stay(self):
         simple, other = ([json.loads(line) for line in self.good("-q", "-m", self.model, "-t", code, "--json", "--alignment",
                                                                  stdin=text_of(self.WORDS)).splitlines()]
