@@ -139,17 +139,16 @@ static bool is_latin_word(const char *word, size_t size, size_t *han)
     return latin && !other;
 }
 
-/* Whether a word, in any letters' case, is one of those that English sentences have and names and terms in Chinese ones
- * seldom do. */
+/* Whether a word is one of those that English sentences have, and names and terms in Chinese ones seldom do, but in titles
+ * with a capital. */
 static bool is_english_particle(const char *word, size_t size)
 {
     static const char particles[] =
-        " the to in at is are was were and that this it i you we they for with please what how do does my ";
+        " the to in at is are was were and that this it you we they for with please what how do does my ";
     char spaced[12] = " ";
     if (size + 3 > sizeof spaced)
         return false;
-    for (size_t i = 0; i < size; i++)
-        spaced[i + 1] = tr_is_ascii_capital(word[i]) ? (char)(word[i] | 0x20) : word[i];
+    memcpy(spaced + 1, word, size);
     spaced[size + 1] = ' ';
     return strstr(particles, spaced) != NULL;
 }

@@ -39,13 +39,14 @@ static tr_status admit_sentences(tr_worker *w)
     while (status == TR_OK && (slot = tr_batch_take(&w->batch, w->callbacks))) {
         tr_sequence *seq = slot->sequence;
         status = check_sentence(w, seq, &w->error);
+        slot->strays = status == TR_OK && s->options.valid_utf8 ? tr_stray_symbols(s->config, seq) : 0;
+        seq->no_strays = seq->no_strays && slot->strays;
         if (status == TR_OK && tr_has_constraints(s, seq))
             status = tr_worker_reserve_candidates(w, &w->error);
         if (status != TR_OK)
             break;
         seq->target_length = 0;
         seq->finished = seq->looped = seq->strayed = seq->cancelled = false;
-        slot->strays = s->options.valid_utf8 ? tr_stray_symbols(s->config, seq) : 0;
         tr_slot_begin(&w->hyps, slot, s->options.sample ? s->shape.beams : 1, s->shape.beams);
         if (s->options.sample)
             slot->draw_key = tr_sample_key(s->options.seed, seq->source, seq->source_length);

@@ -55,7 +55,7 @@ typedef struct tr_sequence {
     const int32_t *prefix; /* [prefix_length] tokens that the target begins with, after tr_decoder_start.first_id */
     int prefix_length;
     bool stop_loops;          /* the target ends, unfinished, when it loops (tr_is_looping), but not before min_length */
-    bool no_strays;           /* strays do not come; only a search for candidates leaves them out by itself */
+    bool no_strays;           /* a greedy search leaves out what tr_slot.strays names, as all other searches do anyway */
     int no_repeat_ngram;      /* in place of tr_search_options.no_repeat_ngram; 0: that one holds */
     float repetition_penalty; /* in place of tr_search_options.repetition_penalty; 0: that one holds */
     int32_t *target;          /* [max_length] gets the tokens of the best result; NULL: only results does */

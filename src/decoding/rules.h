@@ -55,8 +55,8 @@ int tr_known_tokens(const tr_search *s, const tr_sequence *seq);
 /* The known token number i, from 0 on. */
 int32_t tr_known_token(const tr_search *s, const tr_sequence *seq, int i);
 
-/* The copy symbols that a sentence's source lacks: bit i for config.copy_symbols[i]. With options.valid_utf8, which texts
- * have, they do not come. */
+/* The copy symbols that a sentence's source lacks: bit i for config.copy_symbols[i]. For texts (options.valid_utf8)
+ * searches for candidates leave them out; a greedy one notes that one came (tr_sequence.strayed). */
 uint32_t tr_stray_symbols(const tr_config *config, const tr_sequence *seq);
 bool tr_is_stray(const tr_config *config, uint32_t strays, int32_t id);
 

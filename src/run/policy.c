@@ -32,7 +32,7 @@ void tr_policy_start(const tr_policy *policy, const tr_request *request, tr_sequ
     const tr_search_options *search = policy->search;
     const float by_model = policy->length_factor * (float)request->source_length;
     const double by_options = (double)search->max_length_factor * request->source_tokens + (double)search->max_length_offset;
-    sequence->no_strays = false;
+    sequence->no_strays = !policy->loop_guard;
     sequence->no_repeat_ngram = 0;
     sequence->repetition_penalty = 0;
     sequence->stop_loops = request->piece || policy->loop_guard;
@@ -68,12 +68,13 @@ static void rescore(tr_hypothesis *h, const tr_search_options *search, int prefi
     h->score = (float)(h->log_probability / tr_exp(search->length_penalty * tr_log(counted)));
 }
 
-/* Copies the best hypothesis without its loop, but no shorter than the tokens that were given or asked for. */
+/* Copies the best hypothesis, without its loop if it has one, but no shorter than the tokens that were given or asked for.
+ */
 static tr_status keep_start(const tr_policy *policy, const tr_sequence *sequence, tr_hypotheses *kept, tr_error *error)
 {
     const tr_search_result *found = &sequence->results[0];
     const tr_status status = tr_hypotheses_copy(found, 1, kept, error);
-    if (status != TR_OK)
+    if (status != TR_OK || !has_loop(sequence))
         return status;
     const int left = tr_length_before_loop(found->tokens, tr_first_loop_end(found->tokens, found->count));
     const int cut = tr_max_int(left, shortest_target(policy, sequence));
@@ -101,12 +102,12 @@ tr_status tr_policy_retry(const tr_policy *policy, tr_sequence *sequence, tr_hyp
     return TR_OK;
 }
 
-bool tr_policy_is_against_loop(const tr_sequence *sequence)
+bool tr_policy_had_loop(const tr_sequence *sequence)
 {
     return sequence->no_repeat_ngram > 0;
 }
 
 bool tr_policy_retry_helped(const tr_sequence *sequence)
 {
-    return sequence->finished && !has_loop(sequence);
+    return (sequence->finished || !tr_policy_had_loop(sequence)) && !has_loop(sequence);
 }

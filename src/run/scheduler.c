@@ -343,7 +343,7 @@ static tr_status keep_hypotheses(const scheduler_run *r, const batch_entry *entr
     request->target = best->ids;
     request->target_length = (int)best->count;
     request->finished = best->finished;
-    request->looped = entry->again && tr_policy_is_against_loop(sequence);
+    request->looped = entry->again && tr_policy_had_loop(sequence);
     return TR_OK;
 }
 

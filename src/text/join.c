@@ -174,6 +174,8 @@ static tr_status restore_spans(const joined_text *j, const tr_text_chunk *chunk,
         const bool plural = joiner->protection->to == TR_FIGURES_ENGLISH && use->span.is_term &&
                             tr_wants_plural(translation, size, places[i].begin, places[i].end);
         good = good && tr_use_append(chunk, j->text->data, use, plural, restored);
+        if (use->span.is_target && restored->size > begins[i])
+            tr_traditional_write(joiner->traditional, restored->data + begins[i], restored->size - begins[i]);
         ends[i] = restored->size;
         /* 2:15 p.m. at the end of a sentence: one full stop */
         if (use->span.is_written && places[i].end < size && translation[places[i].end] == '.' && ends[i] &&
@@ -297,7 +299,7 @@ static tr_status append_chunk(const joined_text *j, size_t chunk, size_t rank, b
         const char *bytes = c->written_size ? c->plan->written.data + c->written : j->text->data + c->begin;
         if (!tr_buffer_append(out, bytes, c->written_size ? c->written_size : c->end - c->begin))
             return tr_fail_memory(error, "translation");
-        if (c->spacing == TR_SPACING_TEXT && out->size > start) /* a Chinese sentence in a text into Chinese */
+        if (c->chinese && out->size > start)
             tr_traditional_write(j->joiner->traditional, out->data + start, out->size - start);
     } else {
         status = append_tokens(j, c, rank, before, error);
@@ -355,10 +357,19 @@ static bool continues_line(const joined_text *j, size_t chunk)
 {
     for (; chunk && !j->chunks[chunk]->request; chunk--) {
         const size_t begin = j->chunks[chunk - 1]->end, end = j->chunks[chunk]->begin;
-        if (memchr(j->text->data + begin, '\n', end - begin))
-            return false;
+        for (size_t i = begin; i < end; i++)
+            if (j->text->data[i] == '\n' || j->text->data[i] == '\r')
+                return false;
     }
     return j->chunks[chunk]->request != NULL;
+}
+
+/* Whether a chunk needs no space beside it in Chinese, after its end or before its begin: a translation, or an emoji or a
+ * full-width mark; not an address or |. */
+static bool is_unspaced(const joined_text *j, size_t chunk, bool after)
+{
+    const tr_text_chunk *c = j->chunks[chunk];
+    return c->request || (c->end > c->begin && mark_of(j, c, after) >= 0x80);
 }
 
 /* How much white space of the text, from at on, stands before the translation of a chunk. A space or two between sentences
@@ -368,7 +379,7 @@ static size_t white_space(const joined_text *j, size_t chunk, size_t at)
     const tr_text_chunk *after = j->chunks[chunk];
     const size_t size = after->begin - at;
     if (!j->text->unspaced || size > 2 || !chunk || (!after->request && !j->chunks[chunk - 1]->request) ||
-        !continues_line(j, chunk - 1))
+        !is_unspaced(j, chunk - 1, true) || !is_unspaced(j, chunk, false) || !continues_line(j, chunk - 1))
         return size;
     for (size_t i = 0; i < size; i++)
         if (j->text->data[at + i] != ' ')
@@ -699,8 +710,7 @@ static void count_result(const joined_text *j, tr_result *result)
         add_confidence(j, chunk, &all);
     }
     result->flags |= doubt(j, &all);
-    const bool same = result->size == j->text->size && memcmp(result->text, j->text->data, result->size) == 0;
-    result->flags |= same && j->text->passed && j->text->passed == j->text->sentences ? TR_FLAG_PASSED_THROUGH : 0;
+    result->flags |= j->text->passed && j->text->passed == j->text->sentences ? TR_FLAG_PASSED_THROUGH : 0;
 }
 
 /* Where the sentences are, from the places of the chunks in the translation. */
@@ -727,7 +737,7 @@ static tr_status find_sentences(const joined_text *j, tr_result *result, tr_erro
             *from = (tr_span){any ? from->begin : chunk->begin, chunk->end};
             *to = (tr_span){any ? to->begin : j->places[s].begin, j->places[s].end};
             result->sentence_flags[i] |= flags_of(chunk);
-            translated = translated || chunk->request;
+            translated = translated || chunk->request || chunk->chinese;
             if (chunk->request)
                 add_confidence(j, chunk, &own);
         }

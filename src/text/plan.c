@@ -455,16 +455,18 @@ static const char *western_mark(int32_t c)
     }
 }
 
-/* The same for marks of a Western text in Chinese or Japanese, before white space or the end. */
-static const char *eastern_mark(const char *text, size_t end, size_t at)
+/* The same for single marks of a Western text in Chinese or Japanese, before white space or the end; not of 1. and ... */
+static const char *eastern_mark(const char *text, size_t begin, size_t end, size_t at)
 {
-    if (at + 1 < end && text[at + 1] != ' ')
+    if (text[at] == '!')
+        return "！";
+    if (text[at] == '?')
+        return "？";
+    if ((at + 1 < end && text[at + 1] != ' ') || (at > begin && text[at - 1] > ' '))
         return NULL;
     switch (text[at]) {
     case ',': return "，";
     case '.': return "。";
-    case '!': return "！";
-    case '?': return "？";
     case ':': return "：";
     case ';': return "；";
     default: return NULL;
@@ -488,7 +490,7 @@ static tr_status add_marks(planner *p, size_t begin, size_t end, tr_error *error
     chunk->written = written->size;
     for (size_t at = begin; at < end; at += length) {
         const int32_t c = tr_character(text, end, at, &length);
-        const char *mark = p->pair->unspaced ? eastern_mark(text, end, at) : western_mark(c);
+        const char *mark = p->pair->unspaced ? eastern_mark(text, begin, end, at) : western_mark(c);
         if (!(mark ? tr_buffer_string(written, mark) : tr_buffer_append(written, text + at, length)))
             return tr_fail_memory(error, "sentence");
     }
@@ -724,6 +726,35 @@ static bool has_written(span_list spans)
     return false;
 }
 
+/* A sentence that is not translated. What is Chinese in it, outside of its spans, gets traditional characters where the
+ * translations have them; Japanese does not. */
+static tr_status add_passed(planner *p, tr_span sentence, span_list spans, tr_error *error)
+{
+    const tr_scripts kana = tr_script_bit(TR_HIRAGANA) | tr_script_bit(TR_KATAKANA);
+    const size_t size = sentence.end - sentence.begin;
+    size_t at = sentence.begin;
+    tr_status status = TR_OK;
+    if (!p->pair->traditional.size || tr_has_letter_of(kana, p->text->data + at, size) ||
+        !tr_has_letter_of(tr_script_bit(TR_HAN), p->text->data + at, size)) {
+        p->text->passed++;
+        return add_plain(p, sentence.begin, sentence.end, TR_SPACING_TEXT, error);
+    }
+    for (size_t i = 0; status == TR_OK && i <= spans.count; i++) {
+        const size_t gap = i < spans.count && !spans.items[i].is_target ? spans.items[i].begin : sentence.end;
+        if (i < spans.count && spans.items[i].is_target)
+            continue;
+        if (gap > at) {
+            status = add_plain(p, at, gap, TR_SPACING_TEXT, error);
+            if (status == TR_OK)
+                p->plan->chunks[p->plan->count - 1].chinese = true;
+        }
+        if (status == TR_OK && i < spans.count)
+            status = add_plain(p, spans.items[i].begin, spans.items[i].end, TR_SPACING_TIGHT, error);
+        at = i < spans.count ? spans.items[i].end : at;
+    }
+    return status;
+}
+
 static tr_status plan_sentence(planner *p, tr_span sentence, span_list spans, tr_error *error)
 {
     tr_text *text = p->text;
@@ -734,8 +765,7 @@ static tr_status plan_sentence(planner *p, tr_span sentence, span_list spans, tr
         status = add_part(p, sentence, spans, limit, error);
     } else if ((!has_letters(p, spans, sentence.begin, sentence.end) && !has_written(spans)) ||
                is_in_target(p, sentence.begin, sentence.end) || is_japanese(p, sentence.begin, sentence.end)) {
-        text->passed++;
-        status = add_plain(p, sentence.begin, sentence.end, TR_SPACING_TEXT, error);
+        status = add_passed(p, sentence, spans, error);
     } else {
         status = add_protected(p, sentence, spans, limit, error);
     }
@@ -793,7 +823,7 @@ static tr_status plan_sentences(planner *p, tr_split split, tr_error *error)
     if (status == TR_OK && p->protection && p->protection->terms)
         status = tr_add_term_spans(plan, p->protection, text->data, text->begin, text->size, error);
     if (status == TR_OK && p->protection)
-        status = tr_add_han_spans(plan, p->protection, text->data, text->begin, text->size, error);
+        status = tr_add_target_spans(plan, p->protection, text->data, text->begin, text->size, error);
     if (status == TR_OK && p->protection && p->protection->from == TR_FIGURES_ENGLISH)
         status = tr_add_item_spans(plan, text->data, text->begin, text->size, error);
     if (status == TR_OK && p->figures)

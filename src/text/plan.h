@@ -75,7 +75,8 @@ typedef struct tr_text_chunk {
     const struct tr_plan *plan;
     size_t first_use; /* its spans in plan->uses; see text/protect.h */
     int use_count;
-    bool capitals;                /* it is written in capitals, and the network sees small letters */
+    bool capitals;                /* it has rows of words in capitals, which the network sees in small letters */
+    bool chinese;                 /* no tokens: Chinese of the text, which gets traditional characters */
     bool tagged;                  /* some of them are tags: its hypotheses need alignments */
     size_t written, written_size; /* of plan->written: what stands for a chunk without tokens; size 0: its own bytes */
     tr_chunk_spacing spacing;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "text/span_scan.h"
 #include "tokenizer/language_codes.h"
 #include "util/utf8.h"
 
@@ -108,45 +109,98 @@ tr_status tr_uses_add(tr_plan *plan, const tr_protection *protection, const char
     return !size || tr_buffer_append(&plan->uses, uses, size) ? TR_OK : tr_fail_memory(error, "protected spans");
 }
 
+/* The end of a word of ASCII capitals at text[at], with apostrophes; at: there is none. */
+static size_t skip_capitals(const char *text, size_t end, size_t at)
+{
+    size_t k = at;
+    while (k < end && (tr_is_ascii_capital(text[k]) || (text[k] == '\'' && k > at)))
+        k++;
+    const bool glued = k < end && (tr_is_identifier(text[k]) || (unsigned char)text[k] >= 0xc0);
+    return glued ? at : k;
+}
+
+/* The end of a row of words in capitals from text[at] on, at: there is none, or it may be one of abbreviations. It has two
+ * words, one of five letters at least, or four, one of two letters at most. */
+static size_t skip_capital_row(const char *text, size_t end, size_t at)
+{
+    size_t words = 0, longest = 0, shortest = SIZE_MAX, row = at;
+    for (size_t begin = at; begin < end;) {
+        const size_t word = skip_capitals(text, end, begin);
+        if (word == begin)
+            break;
+        words++;
+        longest = word - begin > longest ? word - begin : longest;
+        shortest = word - begin < shortest ? word - begin : shortest;
+        row = begin = word;
+        while (begin < end && strchr(",.:;!?\"-", text[begin]))
+            begin++;
+        if (begin == end || text[begin] != ' ')
+            break;
+        while (begin < end && (text[begin] == ' ' || text[begin] == '"' || text[begin] == '-'))
+            begin++;
+    }
+    return (words >= 2 && longest >= 5) || (words >= 4 && shortest <= 2) ? row : at;
+}
+
+static bool begins_word(const char *text, size_t begin, size_t at)
+{
+    return at == begin || !(tr_is_identifier(text[at - 1]) || (unsigned char)text[at - 1] >= 0x80);
+}
+
+/* Where a row of words in capitals begins in text[begin .. end); end: there is none. *row: its end. */
+static size_t find_capital_row(const char *text, size_t begin, size_t end, size_t *row)
+{
+    for (size_t at = begin; at < end; at++)
+        if (begins_word(text, begin, at) && (*row = skip_capital_row(text, end, at)) > at)
+            return at;
+    return *row = end;
+}
+
 bool tr_is_in_capitals(const tr_protection *protection, const char *text, const tr_kept_span *spans, size_t count,
                        size_t begin, size_t end)
 {
     const tr_scripts cased =
         tr_script_bit(TR_LATIN) | tr_script_bit(TR_GREEK) | tr_script_bit(TR_CYRILLIC) | tr_script_bit(TR_ARMENIAN);
-    size_t words = 0, longest = 0, span = 0; /* words behind a space */
+    size_t at = begin, row;
     if (!protection || !(protection->source & tr_script_bit(TR_LATIN)) || !protection->target || protection->target & cased)
         return false;
-    for (size_t at = begin; at < end;) {
-        while (span < count && spans[span].end <= at)
-            span++;
-        if (span < count && spans[span].begin <= at) {
-            at = spans[span].end;
-            continue;
-        }
-        size_t letters = 0;
-        for (; at + letters < end && tr_is_ascii_letter(text[at + letters]); letters++)
-            if (!tr_is_ascii_capital(text[at + letters]))
-                return false;
-        words += letters && at > begin && text[at - 1] == ' ';
-        longest = letters > longest ? letters : longest;
-        at += letters ? letters : 1;
+    for (size_t i = 0; i < count; i++) {
+        if (spans[i].begin > at && find_capital_row(text, at, spans[i].begin, &row) < spans[i].begin)
+            return true;
+        at = spans[i].end;
     }
-    return words >= 3 || (words && longest >= 5);
+    return at < end && find_capital_row(text, at, end, &row) < end;
 }
 
-/* Appends text[begin .. end) in small letters, but for the first letter of the chunk and the word I. */
+/* Words that keep their capital in small letters. */
+static bool is_capitalised(const char *word, size_t size)
+{
+    static const char names[] =
+        " I MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY JANUARY FEBRUARY MARCH APRIL JUNE "
+        "JULY AUGUST SEPTEMBER OCTOBER NOVEMBER DECEMBER CHRISTMAS ";
+    const char *found = memmem(names, sizeof names - 1, word, size);
+    return found && found[-1] == ' ' && found[size] == ' ';
+}
+
+/* Appends text[begin .. end), its rows of words in capitals in small letters. first: the chunk begins there. */
 static bool append_small(const char *text, size_t begin, size_t end, bool first, tr_buffer *out)
 {
     const size_t from = out->size;
+    size_t row;
     if (!tr_buffer_append(out, text + begin, end - begin))
         return false;
-    for (size_t i = begin; i < end; i++) {
-        const bool alone = text[i] == 'I' && (i == begin || !tr_is_identifier(text[i - 1])) &&
-                           (i + 1 == end || !tr_is_identifier(text[i + 1]));
-        if (tr_is_ascii_capital(text[i]) && !first && !alone)
-            out->data[from + (i - begin)] = (char)(text[i] | 0x20);
-        first = first && !tr_is_ascii_letter(text[i]);
-    }
+    for (size_t at = begin; (at = find_capital_row(text, at, end, &row)) < end; at = row)
+        for (size_t i = at; i < row; i++) {
+            size_t word = i;
+            while (word < row && tr_is_ascii_capital(text[word]))
+                word++;
+            if (word == i)
+                continue;
+            const bool kept = (first && i == begin) || is_capitalised(text + i, word - i);
+            for (size_t k = i + kept; k < word; k++)
+                out->data[from + (k - begin)] = (char)(text[k] | 0x20);
+            i = word - 1;
+        }
     return true;
 }
 
@@ -329,12 +383,12 @@ tr_status tr_add_digit_spans(tr_plan *plan, const char *text, size_t begin, size
     return status;
 }
 
-/* The end of the number of an item at text[at], before a space and a letter; at: it is none. One letter has a bracket: "A.
- * B. Smith" is a name. */
+/* The end of the number of an item at text[at], before a space and what is no number; at: it is none. One letter has a
+ * bracket: "A. B. Smith" is a name. */
 static size_t skip_item_number(const char *text, size_t end, size_t at)
 {
     const bool opened = at < end && text[at] == '(';
-    size_t k = at + opened, digits = 0, length;
+    size_t k = at + opened, digits = 0;
     while (k < end && digits < 3 && tr_is_ascii_digit(text[k]))
         digits++, k++;
     if (!digits && k < end && tr_is_ascii_letter(text[k]))
@@ -344,44 +398,60 @@ static size_t skip_item_number(const char *text, size_t end, size_t at)
     const size_t mark = k + 1;
     for (k = mark; k < end && text[k] == ' '; k++)
         ;
-    return k > mark && k < end && tr_is_any_letter(tr_character(text, end, k, &length)) ? mark : at;
+    return k > mark && k < end && !tr_is_ascii_digit(text[k]) ? mark : at;
 }
 
 tr_status tr_add_item_spans(tr_plan *plan, const char *text, size_t begin, size_t end, tr_error *error)
 {
     tr_buffer found = {0};
     bool good = true;
-    for (size_t at = begin; good && at < end;) {
+    size_t before = begin, at = begin;
+    while (before && (text[before - 1] == ' ' || text[before - 1] == '\t'))
+        before--;
+    if (before && !tr_is_line_end(text[before - 1])) /* a sentence of a line, which is planned again */
+        return TR_OK;
+    while (good && at < end) {
         while (at < end && (text[at] == ' ' || text[at] == '\t'))
             at++;
         const tr_kept_span span = {.begin = at, .end = skip_item_number(text, end, at), .kind = TR_SPAN_MARK};
         if (span.end > at)
             good = tr_buffer_append(&found, &span, sizeof span);
-        const char *line = memchr(text + at, '\n', end - at);
-        at = line ? (size_t)(line + 1 - text) : end;
+        while (at < end && !tr_is_line_end(text[at]))
+            at++;
+        at += at < end;
     }
     const tr_status status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
     tr_buffer_free(&found);
     return status;
 }
 
-tr_status tr_add_han_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
-                           tr_error *error)
+tr_status tr_add_target_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
+                              tr_error *error)
 {
-    const tr_scripts han = tr_script_bit(TR_HAN);
+    const tr_scripts han = tr_script_bit(TR_HAN), kana = tr_script_bit(TR_HIRAGANA) | tr_script_bit(TR_KATAKANA);
+    const tr_scripts own = protection->target & (han | kana);
     tr_buffer found = {0};
     bool good = true;
-    if (!(protection->target & han) || !protection->source || protection->source & han)
+    if (!own || !protection->source || protection->source & own)
         return TR_OK;
     for (size_t at = begin, length; good && at < end;) {
-        tr_kept_span span = {.begin = at};
-        while (at < end && tr_is_letter_of(han, tr_character(text, end, at, &length)))
-            at += length;
-        span.end = at;
-        if (at > span.begin)
+        tr_kept_span span = {.begin = at, .is_target = true};
+        for (size_t k = at; k < end; k += length) { /* digits and · may stand between: 2024年6月, 卡尔·马克思 */
+            const int32_t c = tr_character(text, end, k, &length);
+            if (tr_is_letter_of(own, c) || c == 0x30fc)
+                span.end = k + length;
+            else if (!tr_is_ascii_digit(c) && (c != 0xb7 || k == at))
+                break;
+        }
+        if (span.end > at) {
             good = tr_buffer_append(&found, &span, sizeof span);
-        else
-            at += length;
+            at = span.end;
+            continue;
+        }
+        tr_character(text, end, at, &length);
+        at += length;
+        while (at < end && tr_is_ascii_digit(text[at - 1]) && tr_is_ascii_digit(text[at]))
+            at++;
     }
     const tr_status status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
     tr_buffer_free(&found);
@@ -480,7 +550,8 @@ bool tr_uses_find(const tr_text_chunk *chunk, const char *text, const char *tran
             all = false;
             continue;
         }
-        all = all && (span->is_written || !memmem(translation, size, text + span->begin, span->end - span->begin));
+        all = all && (span->is_written || span->is_target ||
+                      !memmem(translation, size, text + span->begin, span->end - span->begin));
         int k = (*count)++;
         for (; k && places[k - 1].begin > place.begin; k--)
             places[k] = places[k - 1];

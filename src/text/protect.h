@@ -41,9 +41,8 @@ const tr_stand_in_use *tr_uses_of(const tr_text_chunk *chunk);
 /* Appends what takes a use's place in the translation; plural: a term in its plural. */
 bool tr_use_append(const tr_text_chunk *chunk, const char *text, const tr_stand_in_use *use, bool plural, tr_buffer *out);
 
-/* Whether text[begin .. end), some words outside of the spans, is all in capitals where the target language has none: its
- * chunk is to be written in small letters then, which networks know far better. Two words, one of five letters at
- * least, or four words: fewer short ones are often abbreviations. */
+/* Whether text[begin .. end) has, outside of its spans [count], a row of words in capitals that are no abbreviations, and
+ * the target language has no capitals. Networks know small letters far better. */
 bool tr_is_in_capitals(const tr_protection *protection, const char *text, const tr_kept_span *spans, size_t count,
                        size_t begin, size_t end);
 
@@ -74,9 +73,10 @@ tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, co
 /* The same for digits that most vocabularies lack, which the network sees in others: see TR_SPAN_DIGITS. */
 tr_status tr_add_digit_spans(tr_plan *plan, const char *text, size_t begin, size_t end, tr_error *error);
 
-/* The same for words in Han characters, where the target language has these and the source language does not. */
-tr_status tr_add_han_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
-                           tr_error *error);
+/* The same for words in Chinese characters and kana, where the target language has these and the source language does not.
+ */
+tr_status tr_add_target_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
+                              tr_error *error);
 
 /* The same for the numbers of items at the beginnings of lines, of English texts: 1. 12) (3) b) */
 tr_status tr_add_item_spans(tr_plan *plan, const char *text, size_t begin, size_t end, tr_error *error);

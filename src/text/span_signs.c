@@ -1,4 +1,5 @@
 #include "text/span_scan.h"
+#include "tokenizer/scripts.h"
 
 /* --------------------------------------------------------------------------------------------------------------- classes */
 
@@ -121,7 +122,10 @@ size_t tr_scan_name_after(const tr_scan *s, size_t i, size_t emoji)
     size_t end = emoji + (tr_scan_at(s, emoji) == ' ');
     while (i && s->text[i - 1] == ' ')
         i--;
-    if (!i || (unsigned char)s->text[i - 1] < 0x80 || !tr_is_ascii_capital(tr_scan_at(s, end)))
+    size_t length;
+    const size_t before = tr_character_before(s->text, i);
+    if (!i || (unsigned char)s->text[i - 1] < 0x80 || !tr_is_any_letter(peek(s, before, &length)) ||
+        !tr_is_ascii_capital(tr_scan_at(s, end)))
         return emoji;
     while (tr_is_identifier(tr_scan_at(s, end)) || tr_scan_at(s, end) == '-')
         end++;

@@ -149,7 +149,7 @@ static bool is_unit(const tr_scan *s, size_t i)
     size_t k = i;
     while (k - i < 3 && tr_is_ascii_letter(tr_scan_at(s, k)))
         k++;
-    return k - i < 3 && tr_scan_at(s, k) != '%';
+    return k - i < 3 && (tr_scan_at(s, k) != '%' || tr_scan_at(s, k + 1) == '%');
 }
 
 /* %s, %1$d, %(name)s, %%, %1, %name% */
@@ -362,10 +362,11 @@ static size_t find_mail_time(const tr_scan *s, size_t i)
             return i;
     }
     const size_t zone = k;
-    k += tr_scan_at(s, k) == '+' || tr_scan_at(s, k) == '-';
-    while (k - zone < 5 && tr_is_ascii_word(tr_scan_at(s, k)))
+    const bool offset = tr_scan_at(s, k) == '+' || tr_scan_at(s, k) == '-';
+    k += offset;
+    while (offset ? tr_is_ascii_digit(tr_scan_at(s, k)) : tr_is_ascii_capital(tr_scan_at(s, k)))
         k++;
-    return k - zone >= 2 ? k : i;
+    return k - zone >= 2 && k - zone <= 5 && !tr_is_identifier(tr_scan_at(s, k)) ? k : i;
 }
 
 static size_t find_span(tr_scan *s, size_t i, tr_span_kind *kind, size_t *next)
@@ -486,7 +487,9 @@ static size_t begin_of_degrees(const tr_scan *s, size_t degree, size_t from)
         begin--;
     if (begin == from || !tr_is_ascii_digit(s->text[begin - 1]))
         return degree;
-    while (begin > from && (tr_is_ascii_digit(s->text[begin - 1]) || s->text[begin - 1] == '.'))
+    while (begin > from &&
+           (tr_is_ascii_digit(s->text[begin - 1]) || ((s->text[begin - 1] == '.' || s->text[begin - 1] == ',') &&
+                                                      begin > from + 1 && tr_is_ascii_digit(s->text[begin - 2]))))
         begin--;
     const bool is_signed =
         begin > from && s->text[begin - 1] == '-' && (begin - 1 == from || !tr_is_identifier(s->text[begin - 2]));
@@ -505,7 +508,9 @@ static tr_kept_span with_glued(const tr_scan *s, tr_kept_span span, size_t from)
     if (s->text[span.end - 1] == '}' || s->text[span.end - 1] == ')')
         while (span.end < s->size && tr_is_identifier(s->text[span.end]))
             span.end++;
-    if (tr_scan_at(s, span.end) == '%' && !tr_is_ascii_letter(tr_scan_at(s, span.end + 1)))
+    if (tr_scan_has(s, span.end, "%%"))
+        span.end += 2;
+    else if (tr_scan_at(s, span.end) == '%' && !tr_is_ascii_letter(tr_scan_at(s, span.end + 1)))
         span.end++;
     return span;
 }

@@ -27,6 +27,7 @@ typedef struct tr_kept_span {
     tr_stand_in_kind stand_in;
     bool is_written;              /* what takes its place in the translation is not the span itself, but */
     bool is_term;                 /* of the glossary */
+    bool is_target;               /* words of the target language, which may well come in the translation, too */
     size_t written, written_size; /* bytes of tr_plan.written */
 } tr_kept_span;
 

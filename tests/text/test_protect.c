@@ -119,7 +119,10 @@ static void spans_are_found(void **state)
         {"2025-06-01 23:59:59。", "2025-06-01 23:59:59"},
         {"Thu, 26 Nov 2026 10:00:00 GMT", "Thu, 26 Nov 2026 10:00:00 GMT"},
         {"于Tue, 3 Nov 2026 10:00:00 +0800，", "Tue, 3 Nov 2026 10:00:00 +0800"},
+        {"Thu, 26 Nov 2026 10:00:00 in Rome, 10:00:00 was, 10:00:00 please", "2026 10"},
         {"气温25.5 °C，-3°C和78 °F。", "25.5 °C|-3°C|78 °F"},
+        {"1,000 °C or so...25°C", "1,000 °C|so...25°C"},
+        {"%d%%，%s%%和%d", "%d%%|%s%%|%d"},
         {"C:\\Program Files\\a目录", "C:\\Program Files\\a"},
         {"~/Documents/毕业论文.docx，", "~/Documents/毕业论文.docx"},
         {"*.log和*100#", "*.log|*100#"},
@@ -226,15 +229,22 @@ static void english_becomes_chinese(void **state)
                                                 {"b) Milk", "b) 牛奶"},
                                                 {"- Milk", "- 牛奶"},
                                                 {"Thanks! 👍, goodbye.", "谢谢！👍，再见"},
+                                                {"Thanks 👍...", "谢谢👍..."},
+                                                {"Thanks 👍?!", "谢谢👍？！"},
+                                                {"| Milk | Bread |", "| 牛奶 | 面包 |"},
                                                 {"Milk\tBread", "牛奶\t面包"}};
-    static const char *const han[][2] = {{"Please send it to 王小明 before Friday.", "王小明"},
-                                         {"What does 马马虎虎 mean?", "马马虎虎"},
-                                         {"The 小笼包 at this place are great!", "小笼包"}};
+    static const char *const han[][2] = {
+        {"Please send it to 王小明 before Friday.", "王小明"}, {"What does 马马虎虎 mean?", "马马虎虎"},
+        {"The 小笼包 at this place are great!", "小笼包"},     {"He lives in Beijing (北京).", "（北京）"},
+        {"The exam is on 2024年6月7日.", "2024年6月7日"},      {"I like 卡尔·马克思 very much.", "卡尔·马克思"}};
     static const char *const capitals[][2] = {
         {"THE WEATHER IS NICE TODAY.", "The weather is nice today."},
         {"I KNOW THAT I AM LATE", "I know that I am late"},
+        {"Error: FILE NOT FOUND", "Error: file not found"},
+        {"WE MEET ON MONDAY", "We meet on Monday"},
         {"PLEASE READ {title} BEFORE YOU LEAVE", "Please read {title} before you leave"}};
-    static const char *const others[] = {"USB AND HDMI", "USB, HDMI, VGA and DVI", "JPG/PNG/GIF/TIFF", "WARNING"};
+    static const char *const others[] = {"USB AND HDMI",      "USB, HDMI, VGA and DVI", "JPG/PNG/GIF/TIFF", "WARNING",
+                                         "HTTP GET POST PUT", "MY_FILE_NAME A2FILE",    "ÜBER ALLES"};
     (void)state;
     tr_model *model = open_model(TR_INTO_CHINESE_MODEL);
     tr_context *context = open_context(model, 1, 8);
