@@ -358,7 +358,7 @@ static void warn_passed(const translation *j)
     const cli_totals *t = &j->translator.totals;
     if (t->passed && !t->translated)
         cli_warn(j->settings,
-                 "no letter of the source language (%s): nothing was translated; -s and -m name other languages "
+                 "no sentence is in the source language (%s): nothing was translated; -s and -m name other languages "
                  "and models, --protect off translates all",
                  j->route.models[0].source ? j->route.models[0].source : j->route.models[0].info.source_language);
 }

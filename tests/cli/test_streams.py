@@ -213,7 +213,7 @@ class Text(CommandTest):
 
     def test_invalid_utf8_and_nul(self):
         bad = [b"\xff", b"a\x00b", b"\xe4\xbb", b"\xed\xa0\x80", b"\xc0\xaf"]
-        nothing = r"translate: warning: no letter of the source language [^\n]+\n\Z"
+        nothing = r"translate: warning: no sentence is in the source language [^\n]+\n\Z"
         r = self.run_tool(stdin=b"\n".join(bad * 3) + b"\n")
         self.assertEqual((r.returncode, r.stdout.count(b"\n")), (0, 15))
         r.stdout.decode("utf-8")
