@@ -8,6 +8,7 @@
 #include "api/context.h"
 #include "util/clock.h"
 #include "api/model.h"
+#include "tokenizer/scripts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ typedef struct translation {
     cli_reader reader;
     cli_output output;
     tr_buffer text; /* the TEXT arguments, joined */
+    bool undecided; /* no letter yet tells which of two models translates it */
     bool is_document;
     cli_document document;
     tr_buffer unit_lines; /* of a document without FILE.part */
@@ -101,6 +103,45 @@ static void close_models(translation *j)
     j->opened = false;
 }
 
+static int finish_opening(translation *j, int status)
+{
+    if (!status)
+        status = set_options(j);
+    j->opened = !status;
+    j->failed = status != CLI_DONE; /* other files would fail alike */
+    return status;
+}
+
+/* Opens those that translate the sample, unless they are open. */
+static int open_models_for(translation *j, const tr_buffer *sample)
+{
+    if (j->opened && cli_route_fits(&j->route, j->settings, sample->data, sample->size))
+        return CLI_DONE;
+    if (j->opened)
+        close_models(j);
+    return finish_opening(j, cli_route_open(&j->route, j->settings, sample->data, sample->size));
+}
+
+static bool has_letters(const tr_buffer *sample)
+{
+    return sample->size && tr_has_letter_of(0, sample->data, sample->size);
+}
+
+/* The lines so far had no letters, and stay as they are whichever model is open: the first that has some choose it. */
+static int decide(translation *j, const cli_line *lines, size_t count)
+{
+    tr_buffer sample = {0};
+    int status = CLI_DONE;
+    for (size_t i = 0; i < count && sample.size < SAMPLE && !status; i++)
+        if (!tr_buffer_append(&sample, lines[i].text, lines[i].size) || !tr_buffer_string(&sample, "\n"))
+            status = cli_fail_memory();
+    j->undecided = !has_letters(&sample);
+    if (!status && !j->undecided)
+        status = open_models_for(j, &sample);
+    tr_buffer_free(&sample);
+    return status;
+}
+
 /* Opens those that translate the input, unless they are open. */
 static int open_models(translation *j)
 {
@@ -112,26 +153,14 @@ static int open_models(translation *j)
         return CLI_DONE;
     if (!j->route.index && !*j->route.en_zh && !cli_detects(s)) {
         j->route.count = 1;
-        status = cli_model_open(&j->route.models[0], s, true);
-    } else {
-        status = by_script || cli_detects(s) ? read_sample(j, &sample) : CLI_DONE;
-        if (!status && j->opened && cli_route_fits(&j->route, s, sample.data, sample.size)) {
-            tr_buffer_free(&sample);
-            return CLI_DONE;
-        }
-        if (!status && j->opened)
-            close_models(j);
-        const bool readable = !status;
-        if (readable)
-            status = cli_route_open(&j->route, s, sample.data, sample.size);
-        tr_buffer_free(&sample);
-        if (!readable)
-            return status; /* a fault of this file alone */
+        return finish_opening(j, cli_model_open(&j->route.models[0], s, true));
     }
-    if (!status)
-        status = set_options(j);
-    j->opened = !status;
-    j->failed = status != CLI_DONE; /* other files would fail alike */
+    status = by_script || cli_detects(s) ? read_sample(j, &sample) : CLI_DONE;
+    if (!status) { /* else it is a fault of this file alone */
+        j->undecided = by_script && !j->is_document && !has_letters(&sample);
+        status = open_models_for(j, &sample);
+    }
+    tr_buffer_free(&sample);
     return status;
 }
 
@@ -330,7 +359,10 @@ static int translate_input(translation *j)
         if (status || !count)
             break;
         const double start = tr_seconds();
-        status = translate_chunk(j, lines, count);
+        if (j->undecided)
+            status = decide(j, lines, count);
+        if (!status)
+            status = translate_chunk(j, lines, count);
         if (count == limit && limit < largest && tr_seconds() - start < 1)
             limit *= 2;
     }

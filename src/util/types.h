@@ -198,7 +198,8 @@ typedef struct tr_align_options {
 
 /* How a text becomes sentences. */
 typedef enum tr_split {
-    /* A text is split into sentences, at line breaks as well. They are translated one by one and joined again. */
+    /* A text is split into sentences, at line breaks and tabs as well. They are translated one by one and joined
+     * again. */
     TR_SPLIT_AUTO,
     /* A text is one sentence, without the white space around it. It is split only if it is too long for the
      * model. */

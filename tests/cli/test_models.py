@@ -148,6 +148,19 @@ class Both(ModelsTest):
             page.write_text(f"<p lang=en class=letters>{html.escape(text)}</p>\n", encoding="utf-8")
             self.assertEqual(self.chosen("-i", page), expected)
 
+    def test_lines_without_letters_decide_nothing(self):
+        """Those that come alone stay as they are; the first with a letter chooses."""
+        for lines, code in ((("12345", "😀", "Good morning", "早上好"), "en-zh"), (("--", "早上好", "Good morning"), "zh-en")):
+            with subprocess.Popen([self.alone["executable"], "-q"], env=self.alone["env"], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, encoding="utf-8") as p:
+                out = []
+                for line in lines:
+                    print(line, file=p.stdin, flush=True)
+                    out.append(p.stdout.readline().rstrip("\n"))
+                p.stdin.close()
+            expected = self.good("-q", "-m", self.models / f"{code}.gguf", stdin=text_of(lines)).decode().splitlines()
+            self.assertEqual(out, expected)
+
     def test_each_file_has_its_own(self):
         lines = {"a": "Good morning\n", "b": f"{LINES[0]}\n", "c": f"{LINES[1]}\n", "d": "Some words.\n"}
         for name, text in lines.items():

@@ -28,7 +28,8 @@ class Protect(CommandTest):
     def test_passed(self):
         done = self.run_tool("Hello, world!")
         self.assertEqual((done.returncode, done.stdout), (0, b"Hello, world!\n"))
-        self.assertRegex(done.stderr.decode(), r"\Atranslate: warning: no sentence is in the source language \(zh\)[^\n]*\n\Z")
+        warning = r"\Atranslate: warning: no sentence is in the source language \(zh\)[^\n]*\n\Z"
+        self.assertRegex(done.stderr.decode(), warning)
         self.assertEqual(self.object("Hello, world!")["flags"], ["passed_through"])
         self.assertEqual(self.object("東京は日本の首都です。")["flags"], ["passed_through"])
         self.assertNotIn("passed_through", self.object("我喜欢火影の书。")["flags"])
