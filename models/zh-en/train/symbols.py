@@ -3,7 +3,8 @@
 A program that must keep a span of text, such as an address or code, puts a symbol there before it translates, and the
 span back after that (docs/formats.md, translate.copy_symbols). So that a model copies symbols wherever they stand, some
 pairs get them in place of what is the same on both sides: Latin words, numbers, names, quotations. In others the
-numbers become other ones on both sides, written one way or another: what a number is, no corpus says often enough.
+numbers become other ones on both sides, written one way or another: what a number is, no corpus says often enough. Nor
+does it name enough people, so Chinese names become other ones.
 """
 import functools
 import pathlib
@@ -22,7 +23,7 @@ BESIDE = (
 )
 SIGNS = BESIDE + "¥€£₩₽—"
 BRACKETS = "〈〉『』【】〔〕"  # no pieces: they are too rare to learn, and programs keep signs that a vocabulary lacks
-SHARES = {"symbols": 0.22, "around": 0.01, "figures": 0.3, "signs": 0.008}  # of the pairs that can have it
+SHARES = {"symbols": 0.22, "around": 0.01, "figures": 0.3, "people": 0.5, "signs": 0.008}  # of the pairs that can have it
 
 LATIN = re.compile(r"(?<![\w.@/:%$#-])(?<!\d,)[A-Za-z0-9](?:[\w.@:/%+#&=?~-]*[A-Za-z0-9%])?(?![\w@/%-])", re.ASCII)
 QUOTED = re.compile(r"“([^“”]{2,40})”"), re.compile(r"[“\"]([^“”\"]{2,80})[”\"]")
@@ -43,6 +44,14 @@ def names() -> tuple[dict[str, str], re.Pattern]:
     kinds = "first_name", "last_name", "world", "Chinese_city", "country", "firm", "university", "software"
     table = {entry[0]: entry[1] for kind in kinds for entry in TABLES.get(kind, []) if len(entry) > 1 and len(entry[0]) > 1}
     return table, re.compile("|".join(sorted(map(re.escape, table), key=len, reverse=True)))
+
+
+@functools.cache
+def name_characters() -> tuple[dict[str, str], dict[str, str]]:
+    """How surnames and the characters of given names are written in Latin letters."""
+    from patterns import GIVEN, SURNAMES
+
+    return dict(SURNAMES), dict(GIVEN)
 
 
 def only_place(pattern: str, text: str) -> tuple[int, int] | None:
@@ -181,12 +190,42 @@ def with_other_figures(zh: str, en: str, rng: Random) -> Sides:
     return zh, en
 
 
+def person_on_both_sides(zh: str, en: str) -> Places | None:
+    """Of a Chinese name that stands there once, its surname in no other place of the English either."""
+    from patterns import in_letters
+
+    surnames, sounds = name_characters()
+    for begin, surname in enumerate(zh):
+        if surname not in surnames or en.count(surnames[surname]) != 1:
+            continue
+        for end in (begin + 3, begin + 2):
+            given = zh[begin + 1 : end]
+            if end > len(zh) or not all(c in sounds for c in given) or zh.count(zh[begin:end]) != 1:
+                continue
+            place = only_place(rf"\b{surnames[surname]} {in_letters([sounds[c] for c in given])}\b", en)
+            if place:
+                return (begin, end), place
+    return None
+
+
+def with_other_person(zh: str, en: str, rng: Random) -> Sides:
+    from patterns import SURNAMES, given_name
+
+    places = person_on_both_sides(zh, en)
+    if not places:
+        return zh, en
+    surname, given = rng.choice(SURNAMES), given_name(rng)
+    return replace(zh, [(places[0], surname[0] + given[0])]), replace(en, [(places[1], f"{surname[1]} {given[1]}")])
+
+
 def vary(zh: str, en: str, rng: Random) -> Sides:
     """Most pairs stay as they are."""
     draw = {name: rng.random() < share for name, share in SHARES.items()}
     is_sentence = zh and en and zh[-1] in "。!?" and en[-1] in ".!?"
     if draw["figures"] and re.search(r"\d", zh):
         zh, en = with_other_figures(zh, en, rng)
+    if draw["people"]:
+        zh, en = with_other_person(zh, en, rng)
     if draw["symbols"]:
         zh, en = with_symbols(zh, en, rng)
     elif draw["around"] and is_sentence:

@@ -2,6 +2,8 @@
 import copy
 import pathlib
 import random
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,8 @@ from transformers import MarianConfig
 
 import begin
 import corpus
+import nbest
+import risk
 import simplify
 import symbols
 import traditional
@@ -153,6 +157,18 @@ class Symbols(unittest.TestCase):
 
     def test_signs_stay_themselves(self):
         self.assertEqual([sign for sign in symbols.SIGNS if corpus.normalise(sign) != sign], [])
+
+
+    def test_other_people(self):
+        pair = ("何志远和老师去了北京。", "He Zhiyuan and his teacher went to Beijing.")
+        made = {symbols.with_other_person(*pair, random.Random(seed)) for seed in range(30)}
+        self.assertGreater(len(made), 20)
+        for zh, en in made:
+            self.assertRegex(zh, "^[\u4e00-\u9fff]{2,3}和老师去了北京。$")
+            self.assertRegex(en, r"^[A-Z][a-z]+ [A-Z][a-z']+ and his teacher went to Beijing\.$")
+        for other in (("何先生来了。", "Mr. He is here."), ("何志远说何不去。", "He Zhiyuan asks why he should not. He goes."),
+                      ("今天天气很好。", "The weather is nice today.")):  # fmt: skip
+            self.assertEqual(symbols.with_other_person(*other, random.Random(0)), other)
 
 
 class Packing(unittest.TestCase):
@@ -449,6 +465,33 @@ class Begin(unittest.TestCase):
             begin.shape_of(MarianConfig(vocab_size=50, pad_token_id=49, activation_function="relu", encoder_ffn_dim=4096))
 
 
+class Risk(unittest.TestCase):
+    def test_nearest_and_costs(self):
+        pair = ("他在2019年去了北京。", "He went to Beijing in 2019.", "a")
+        texts = ["He went to Beijing in 2018.", "He left for Beijing in 2019.", "He went to Nanjing in 2019."]
+        costs = nbest.costs(texts, pair[1])
+        self.assertLess(costs[1], costs[0])
+        self.assertEqual(nbest.costs(["He went to Beijing in 2019."], pair[1]), [0])
+        self.assertEqual(nbest.nearest(pair, texts[1:2]), (pair[0], texts[1], "a"))
+        for wrong in (texts[:1], texts[2:], [pair[1]], ["Something else."]):
+            self.assertIsNone(nbest.nearest(pair, wrong))
+
+    def test_gradients_are_those_of_the_expected_cost(self):
+        """But for the length of each hypothesis, which a token weighs by."""
+        torch.manual_seed(0)
+        x, weight, bias = (torch.randn(*shape, requires_grad=True) for shape in ((8, 4), (6, 4), (6,)))
+        labels, pair = torch.tensor([1, 2, 3, 4, 5, 0, 2, -1]), torch.tensor([1, 1, 2, 2, 3, 3, 3, 0])
+        choice, cost = torch.tensor([0, 1, 1, 3]), torch.tensor([0.0, 0.2, 0.7, 0.4])
+        log_p = (x @ weight.t() + bias).log_softmax(dim=1)
+        score = [sum(log_p[t, labels[t]] for t in range(8) if pair[t] == p) / [2, 2, 3][p - 1] for p in (1, 2, 3)]
+        first, second = (2 * torch.stack(score[:2])).softmax(dim=0)
+        expected = first * cost[1] + second * cost[2] + cost[3]
+        mine = risk.ExpectedCost.apply(x, weight, bias, labels, pair, choice, cost, 2.0)
+        torch.testing.assert_close(mine, expected)
+        for a, b in zip(torch.autograd.grad(mine, (x, weight, bias)), torch.autograd.grad(2 * expected, (x, weight, bias))):
+            torch.testing.assert_close(a, b)
+
+
 class Recipe(unittest.TestCase):
     """All steps, with sizes that take seconds."""
 
@@ -493,6 +536,22 @@ class Recipe(unittest.TestCase):
         held_out = corpus.load_held_out(self.folder / "data")
         forward = corpus.load(self.folder / "forward.tsv")
         self.assertEqual(corpus.without(forward, *held_out), forward)
+
+        pairs = corpus.load(self.folder / "data" / "train.tsv")[:400]
+        corpus.write(self.folder / "pairs.tsv", pairs)
+        lines = [f"{i}\t{rank}\t0\t{text}\n" for i, (_, target, _) in enumerate(pairs, 1)
+                 for rank, text in enumerate((target, target + " one two", "seven seven"), 1)]  # fmt: skip
+        (self.folder / "nbest").write_text("".join(lines), encoding="utf-8")
+        near = [f"{self.folder}/pairs.tsv", f"{self.folder}/nbest"]
+        self.assertRegex(run("nbest.py", *near, f"{self.folder}/near.tsv", "--data", data), r"\d+ pairs kept")
+        shutil.copytree(self.folder / "run", self.folder / "risk")
+        end = str(int(re.findall(r"step (\d+) done", again)[0]) + 20)
+        more = f"--rows 4 --steps {end} --cooldown 5 --log-every 5 --sharpness 0.5 --risk 5".split()
+        said = run("risk.py", data, f"{self.folder}/risk", *near, *self.TINY, *more)
+        costs = [float(cost) for cost in re.findall(r"expected cost of a row ([\d.]+)", said)]
+        self.assertTrue(costs, said)
+        self.assertLess(costs[-1], costs[0])
+        self.assertIn(f"step {end} done", said)
 
         run("shrink.py", f"{self.folder}/run/last.pt", f"{self.folder}/small.pt")
         scores = run("evaluate.py", data, f"{self.folder}/small.pt", "--beam", "2")

@@ -22,6 +22,7 @@ import os
 import pathlib
 import random
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -48,16 +49,22 @@ def keep_freed_memory() -> None:
             libc.mallopt(option, value)
 
 
-def loss_sum(
-    model: Marian, batch: Batch, drop: Dropout, objective: Objective, candidates: Candidates | None = None
-) -> Tensor:
-    batch, dtype = batch.times(objective.passes), model.logit_bias.dtype
+def decoded(model: Marian, batch: Batch, drop: Dropout) -> Tensor:
+    """What the logits are made from: [B, T, D]."""
+    dtype = model.logit_bias.dtype
     among_source = as_bias(same_pair(batch.source_pair, batch.source_pair), dtype)
     to_source = as_bias(same_pair(batch.target_pair, batch.source_pair), dtype)
     earlier = batch.target_position[:, None, :, None] >= batch.target_position[:, None, None, :]
     among_target = as_bias(same_pair(batch.target_pair, batch.target_pair) & earlier, dtype)
     memory = model.encode(batch.source, batch.source_position, among_source, drop)
-    x = model.decode(batch.target, batch.target_position, among_target, memory, to_source, drop)
+    return model.decode(batch.target, batch.target_position, among_target, memory, to_source, drop)
+
+
+def loss_sum(
+    model: Marian, batch: Batch, drop: Dropout, objective: Objective, candidates: Candidates | None = None
+) -> Tensor:
+    batch = batch.times(objective.passes)
+    x = decoded(model, batch, drop)
     labels = batch.label[: len(batch) // objective.passes]
     return cross_entropy(x, model.embedding.weight, model.logit_bias, labels, objective, candidates)
 
@@ -157,19 +164,25 @@ class Trainer:
         loss = loss_sum(self.worker_model, part, self.dropout(rng), self.objective, candidates) / tokens
         return loss.detach(), torch.autograd.grad(loss, tuple(self.worker_model.parameters()))
 
-    def learn(self, batch: Batch) -> Tensor:
-        """One step; returns the loss per token."""
+    def descend(self, gradients_of: Callable, parts: list[tuple]) -> tuple[Tensor, ...]:
+        """Moves the weights against the gradients of all parts, of which each worker takes some; returns their losses.
+        gradients_of takes what a part is, and returns its loss and its gradients."""
         with torch.no_grad():
             torch._foreach_copy_(list(self.worker_model.parameters()), list(self.master.parameters()))
-        tokens, rng = batch.tokens(), random.Random(self.step)
-        size = len(batch) // self.options.parts
-        parts = [(batch.part(i, i + size), tokens, random.Random(rng.random())) for i in range(0, len(batch), size)]
-        losses, gradients = zip(*self.map(self.gradients, *zip(*parts)))
+        losses, gradients = zip(*self.map(gradients_of, *zip(*parts)))
         list(self.map(join_gradients, self.master.parameters(), zip(*gradients)))
         self.master.embedding.weight.grad[self.shape.pad] = 0  # the start token stays a zero embedding
         nn.utils.clip_grad_norm_(self.master.parameters(), 1.0)
         self.optimizer.param_groups[0]["lr"] = self.rate()
         self.optimizer.step()
+        return losses
+
+    def learn(self, batch: Batch) -> Tensor:
+        """One step; returns the loss per token."""
+        tokens, rng = batch.tokens(), random.Random(self.step)
+        size = len(batch) // self.options.parts
+        parts = [(batch.part(i, i + size), tokens, random.Random(rng.random())) for i in range(0, len(batch), size)]
+        losses = self.descend(self.gradients, parts)
         self.step += 1
         if self.step % EMA_EVERY == 0:
             self.average()
@@ -283,8 +296,8 @@ def run(trainer: Trainer, stream: Batches, watch: dict[str, Batch]) -> None:
     print(f"step {trainer.step} done, {trainer.mean_losses(watch)}", flush=True)
 
 
-def parse() -> argparse.Namespace:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(description: str) -> argparse.ArgumentParser:
+    arguments = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = arguments.add_argument
     add("data", type=pathlib.Path, help="what corpus.py and tokenizer.py wrote")
     add("out", type=pathlib.Path, help="where checkpoints go")
@@ -316,6 +329,10 @@ def parse() -> argparse.Namespace:
     add("--save-minutes", type=float, default=5)
     add("--log-every", type=int, default=100)
     add("--seed", type=int, default=0)
+    return arguments
+
+
+def parse(arguments: argparse.ArgumentParser) -> argparse.Namespace:
     options = arguments.parse_args()
     has_bf16 = options.device != "cpu" or torch.cpu._is_avx512_bf16_supported()
     options.precision = PRECISIONS[options.precision or ("bf16" if has_bf16 else "f32")]
@@ -326,8 +343,8 @@ def parse() -> argparse.Namespace:
     return options
 
 
-def main() -> None:
-    options = parse()
+def train(options: argparse.Namespace, make: Callable[[Shape, list[Room]], Trainer]) -> None:
+    """make: the trainer of a shape, for rows of these rooms."""
     if options.device == "cpu":
         keep_freed_memory()
     torch.set_num_threads(options.workers)  # for what this thread does between steps; the workers' own are alone
@@ -336,10 +353,15 @@ def main() -> None:
     shape = Shape(len(segmenter.pieces) + 1, *(getattr(options, field.name) for field in dataclasses.fields(Shape)[1:]))
     chunks = Chunks(pairs_of(options, "train.tsv"), segmenter, options.lengths, shape.pad, options.seed)
     stream = Batches(chunks, options.tokens, options.parts, options.processes)
-    trainer = Trainer(shape, options, chunks.rooms)
+    trainer = make(shape, chunks.rooms)
     parameters = sum(p.numel() for p in trainer.master.parameters())
     print(f"{parameters / 1e6:.2f} M parameters, {len(chunks.all_pairs)} pairs", flush=True)
     run(trainer, stream, watched(options, chunks.all_pairs, shape.pad))
+
+
+def main() -> None:
+    options = parse(arguments(__doc__))
+    train(options, lambda shape, rooms: Trainer(shape, options, rooms))
 
 
 if __name__ == "__main__":

@@ -228,11 +228,15 @@ def draw_full_date(kind: str, rng: Random) -> Values:
     return {kind: full, "ym": Value(year.zh + month.zh, f"{month.en} {year.en}")}
 
 
+def in_letters(sounds: list[str]) -> str:
+    """A given name; an apostrophe parts syllables that would run together."""
+    return "".join(("'" if i and sound[0] in "aeo" else "") + sound for i, sound in enumerate(sounds)).capitalize()
+
+
 def given_name(rng: Random) -> Pair:
-    """One or two characters; an apostrophe parts syllables that would run together."""
-    drawn = [rng.choice(GIVEN) for _ in range(rng.choice((1, 2, 2)))]
-    en = "".join(("'" if i and sound[0] in "aeo" else "") + sound for i, (_, sound) in enumerate(drawn))
-    return "".join(character for character, _ in drawn), en.capitalize()
+    """One or two characters."""
+    characters, sounds = zip(*(rng.choice(GIVEN) for _ in range(rng.choice((1, 2, 2)))))
+    return "".join(characters), in_letters(sounds)
 
 
 def draw_name(kind: str, rng: Random) -> Value:
