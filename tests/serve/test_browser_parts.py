@@ -62,7 +62,8 @@ class Documents(PageTest):
         self.open(port=proxy.port)
         self.page.wait_for_load_state("networkidle")
         proxy.hold()
-        line = self.upload(self.text_file("a.txt", "今天天气很好。\n\n" * 300), state="sent")
+        text = "".join(f"第{i}天我去了{i + 1}家商店。\n\n" for i in range(2000))  # all different: this takes a second
+        line = self.upload(self.text_file("a.txt", text), state="sent")
         expect(line.locator("progress")).to_be_visible()
         expect(line.locator(".file-state")).to_have_text(re.compile("Uploading"))
         proxy.release()
