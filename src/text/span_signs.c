@@ -123,8 +123,7 @@ size_t tr_scan_name_after(const tr_scan *s, size_t i, size_t emoji)
     while (i && s->text[i - 1] == ' ')
         i--;
     size_t length;
-    const size_t before = tr_character_before(s->text, i);
-    if (!i || (unsigned char)s->text[i - 1] < 0x80 || !tr_is_any_letter(peek(s, before, &length)) ||
+    if (!i || !tr_is_any_letter(peek(s, tr_character_before(s->text, i), &length)) || (unsigned char)s->text[i - 1] < 0x80 ||
         !tr_is_ascii_capital(tr_scan_at(s, end)))
         return emoji;
     while (tr_is_identifier(tr_scan_at(s, end)) || tr_scan_at(s, end) == '-')
