@@ -119,9 +119,9 @@ static size_t skip_capitals(const char *text, size_t end, size_t at)
     return glued ? at : k;
 }
 
-/* The end of a row of words in capitals from text[at] on, at: there is none, or it may be one of abbreviations. It has two
- * words, one of five letters at least, or four, one of two letters at most. */
-static size_t skip_capital_row(const char *text, size_t end, size_t at)
+/* The end of a row of words in capitals from text[at] on; at: there is none. *sure: it is none of abbreviations, as it has
+ * two words, one of five letters at least, or four, one of two letters at most. */
+static size_t skip_capital_row(const char *text, size_t end, size_t at, bool *sure)
 {
     size_t words = 0, longest = 0, shortest = SIZE_MAX, row = at;
     for (size_t begin = at; begin < end;) {
@@ -139,7 +139,8 @@ static size_t skip_capital_row(const char *text, size_t end, size_t at)
         while (begin < end && (text[begin] == ' ' || text[begin] == '"' || text[begin] == '-'))
             begin++;
     }
-    return (words >= 2 && longest >= 5) || (words >= 4 && shortest <= 2) ? row : at;
+    *sure = (words >= 2 && longest >= 5) || (words >= 4 && shortest <= 2);
+    return row;
 }
 
 static bool begins_word(const char *text, size_t begin, size_t at)
@@ -150,9 +151,12 @@ static bool begins_word(const char *text, size_t begin, size_t at)
 /* Where a row of words in capitals begins in text[begin .. end); end: there is none. *row: its end. */
 static size_t find_capital_row(const char *text, size_t begin, size_t end, size_t *row)
 {
-    for (size_t at = begin; at < end; at++)
-        if (begins_word(text, begin, at) && (*row = skip_capital_row(text, end, at)) > at)
+    for (size_t at = begin; at<end; at = *row> at ? *row : at + 1) {
+        bool sure = false;
+        *row = begins_word(text, begin, at) ? skip_capital_row(text, end, at, &sure) : at;
+        if (sure)
             return at;
+    }
     return *row = end;
 }
 
