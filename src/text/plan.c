@@ -740,17 +740,19 @@ static tr_status add_passed(planner *p, tr_span sentence, span_list spans, tr_er
         return add_plain(p, sentence.begin, sentence.end, TR_SPACING_TEXT, error);
     }
     for (size_t i = 0; status == TR_OK && i <= spans.count; i++) {
-        const size_t gap = i < spans.count && !spans.items[i].is_target ? spans.items[i].begin : sentence.end;
-        if (i < spans.count && spans.items[i].is_target)
+        const tr_kept_span *span = i < spans.count ? &spans.items[i] : NULL;
+        if (span && span->is_target)
             continue;
-        if (gap > at) {
-            status = add_plain(p, at, gap, TR_SPACING_TEXT, error);
+        const size_t end = span ? span->begin : sentence.end;
+        if (end > at) {
+            status = add_plain(p, at, end, TR_SPACING_TEXT, error);
             if (status == TR_OK)
                 p->plan->chunks[p->plan->count - 1].chinese = true;
         }
-        if (status == TR_OK && i < spans.count)
-            status = add_plain(p, spans.items[i].begin, spans.items[i].end, TR_SPACING_TIGHT, error);
-        at = i < spans.count ? spans.items[i].end : at;
+        if (span && status == TR_OK) {
+            status = add_plain(p, span->begin, span->end, TR_SPACING_TIGHT, error);
+            at = span->end;
+        }
     }
     return status;
 }

@@ -285,6 +285,14 @@ static tr_status merge_spans(tr_plan *plan, const tr_buffer *more, tr_error *err
     return TR_OK;
 }
 
+/* Puts the spans that were found, if there was memory for them, into the plan, and frees their list. */
+static tr_status merge_found(tr_plan *plan, tr_buffer *found, bool good, tr_error *error)
+{
+    const tr_status status = good ? merge_spans(plan, found, error) : tr_fail_memory(error, "protected spans");
+    tr_buffer_free(found);
+    return status;
+}
+
 tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
                               tr_error *error)
 {
@@ -382,9 +390,7 @@ tr_status tr_add_digit_spans(tr_plan *plan, const char *text, size_t begin, size
             plan->written.size = span.written;
         at += !way;
     }
-    const tr_status status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
-    tr_buffer_free(&found);
-    return status;
+    return merge_found(plan, &found, good, error);
 }
 
 /* The end of the number of an item at text[at], before a space and what is no number; at: it is none. One letter has a
@@ -424,9 +430,7 @@ tr_status tr_add_item_spans(tr_plan *plan, const char *text, size_t begin, size_
             at++;
         at += at < end;
     }
-    const tr_status status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
-    tr_buffer_free(&found);
-    return status;
+    return merge_found(plan, &found, good, error);
 }
 
 tr_status tr_add_target_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
@@ -457,9 +461,7 @@ tr_status tr_add_target_spans(tr_plan *plan, const tr_protection *protection, co
         while (at < end && tr_is_ascii_digit(text[at - 1]) && tr_is_ascii_digit(text[at]))
             at++;
     }
-    const tr_status status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
-    tr_buffer_free(&found);
-    return status;
+    return merge_found(plan, &found, good, error);
 }
 
 tr_status tr_add_term_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
@@ -478,9 +480,7 @@ tr_status tr_add_term_spans(tr_plan *plan, const tr_protection *protection, cons
         good = tr_buffer_append(&plan->written, match.target, match.target_size) &&
                tr_buffer_append(&found, &span, sizeof span);
     }
-    const tr_status status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
-    tr_buffer_free(&found);
-    return status;
+    return merge_found(plan, &found, good, error);
 }
 
 /* --------------------------------------------------------------------------------------------------------- the translation

@@ -37,9 +37,10 @@ static inline bool tr_scan_has(const tr_scan *s, size_t i, const char *text)
     return s->size - i >= length && memcmp(s->text + i, text, length) == 0;
 }
 
-/* span_words.c: web addresses; numbers of telephones and accounts; mail addresses, paths, identifiers. *next: where the scan
- * goes on if there is none. */
+/* span_words.c: web addresses; times of mail and feeds; numbers of telephones and accounts; mail addresses, paths,
+ * identifiers. *next: where the scan goes on if there is none. */
 size_t tr_scan_address(const tr_scan *s, size_t i);
+size_t tr_scan_mail_time(const tr_scan *s, size_t i);
 size_t tr_scan_long_number(tr_scan *s, size_t i);
 size_t tr_scan_word(tr_scan *s, size_t i, size_t *next);
 

@@ -174,16 +174,43 @@ static size_t skip_hex_groups(tr_scan *s, size_t i)
     return (groups >= 4 || (empty && groups >= 2)) && !tr_is_identifier(tr_scan_at(s, end)) ? end : i;
 }
 
+/* The end of what has a form: 0 stands for a digit, A for a capital, a for a letter, T for itself or a space; i: it is not
+ * so. */
+static size_t skip_form(const tr_scan *s, size_t i, const char *form)
+{
+    for (size_t k = 0; form[k]; k++) {
+        const char c = tr_scan_at(s, i + k);
+        const bool fits = form[k] == '0'   ? tr_is_ascii_digit(c)
+                          : form[k] == 'A' ? tr_is_ascii_capital(c)
+                          : form[k] == 'a' ? tr_is_ascii_letter(c)
+                                           : c == form[k] || (form[k] == 'T' && c == ' ');
+        if (!fits)
+            return i;
+    }
+    return i + strlen(form);
+}
+
+/* "Thu, 26 Nov 2026 10:00:00 GMT" or "+0800" */
+size_t tr_scan_mail_time(const tr_scan *s, size_t i)
+{
+    size_t zone = skip_form(s, i, "Aaa, 00 Aaa 0000 00:00:00 ");
+    if (zone == i)
+        zone = skip_form(s, i, "Aaa, 0 Aaa 0000 00:00:00 ");
+    if (zone == i)
+        return i;
+    const bool offset = tr_scan_at(s, zone) == '+' || tr_scan_at(s, zone) == '-';
+    size_t end = zone + offset;
+    while (offset ? tr_is_ascii_digit(tr_scan_at(s, end)) : tr_is_ascii_capital(tr_scan_at(s, end)))
+        end++;
+    return end - zone >= 2 && end - zone <= 5 && !tr_is_identifier(tr_scan_at(s, end)) ? end : i;
+}
+
 /* 2025-06-01T12:00:00Z, 2025-06-01 12:00:00 */
 static size_t skip_timestamp(const tr_scan *s, size_t i)
 {
-    static const char form[] = "0000-00-00T00:00";
-    for (size_t k = 0; k + 1 < sizeof form; k++)
-        if (form[k] == '0'   ? !tr_is_ascii_digit(tr_scan_at(s, i + k))
-            : form[k] == 'T' ? tr_scan_at(s, i + k) != 'T' && tr_scan_at(s, i + k) != ' '
-                             : tr_scan_at(s, i + k) != form[k])
-            return i;
-    size_t end = i + sizeof form - 1;
+    size_t end = skip_form(s, i, "0000-00-00T00:00");
+    if (end == i)
+        return i;
     while (tr_is_ascii_digit(tr_scan_at(s, end)) ||
            (tr_scan_at(s, end) && strchr(":.+-", tr_scan_at(s, end)) && tr_is_ascii_digit(tr_scan_at(s, end + 1))))
         end++;

@@ -328,7 +328,6 @@ static size_t find_at_name(const tr_scan *s, size_t i)
 
 /* ------------------------------------------------------------------------------------------------------------- the scan */
 
-/* The end of the span that begins at text[i]; i: none. *next: where the scan goes on if there is none. */
 /* The line of a form where something is written: ____. */
 static size_t find_blank(const tr_scan *s, size_t i)
 {
@@ -345,30 +344,7 @@ static size_t find_blank(const tr_scan *s, size_t i)
     return end;
 }
 
-/* The end of a time as mail and feeds have it, "Thu, 26 Nov 2026 10:00:00 GMT" or "+0800"; i: it is none. */
-static size_t find_mail_time(const tr_scan *s, size_t i)
-{
-    static const char form[] = "Aaa, 99 Aaa 9999 99:99:99 ";
-    size_t k = i;
-    for (const char *at = form; *at; at++, k++) {
-        const char c = tr_scan_at(s, k);
-        const bool fits = *at == '9'   ? tr_is_ascii_digit(c)
-                          : *at == 'A' ? tr_is_ascii_capital(c)
-                          : *at == 'a' ? tr_is_ascii_letter(c)
-                                       : c == *at;
-        if (!fits && at == form + 6 && c == ' ')
-            k--; /* a day of one digit */
-        else if (!fits)
-            return i;
-    }
-    const size_t zone = k;
-    const bool offset = tr_scan_at(s, k) == '+' || tr_scan_at(s, k) == '-';
-    k += offset;
-    while (offset ? tr_is_ascii_digit(tr_scan_at(s, k)) : tr_is_ascii_capital(tr_scan_at(s, k)))
-        k++;
-    return k - zone >= 2 && k - zone <= 5 && !tr_is_identifier(tr_scan_at(s, k)) ? k : i;
-}
-
+/* The end of the span that begins at text[i]; i: none. *next: where the scan goes on if there is none. */
 static size_t find_span(tr_scan *s, size_t i, tr_span_kind *kind, size_t *next)
 {
     const char c = s->text[i];
@@ -432,7 +408,7 @@ static size_t find_span(tr_scan *s, size_t i, tr_span_kind *kind, size_t *next)
         return tr_scan_symbol(s, i, kind);
     if (!may_begin(s, i))
         return i;
-    end = tr_is_ascii_capital(c) ? find_mail_time(s, i) : i;
+    end = tr_is_ascii_capital(c) ? tr_scan_mail_time(s, i) : i;
     if (end == i)
         end = tr_scan_address(s, i);
     if (end == i && (tr_is_ascii_digit(c) || (c == '+' && tr_is_ascii_digit(tr_scan_at(s, i + 1)))))
