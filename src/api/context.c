@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tokenizer/language_codes.h"
+
 /* ------------------------------------------------------------------------------------------------------------ ensemble */
 
 static tr_status fail_differing(const tr_model *a, const tr_model *b, const char *what, tr_error *error)
@@ -150,6 +152,37 @@ static tr_status check_context_options(const tr_context_options *options, tr_err
     return TR_OK;
 }
 
+static bool may_be_same(const char *a, const char *b)
+{
+    char base_a[TR_LANGUAGE], base_b[TR_LANGUAGE];
+    return !tr_language_base(a, base_a) || !tr_language_base(b, base_b) || strcmp(base_a, base_b) == 0;
+}
+
+/* Of models of one pair. */
+static tr_status check_way_back(const tr_model *model, const tr_model *reverse, tr_error *error)
+{
+    const tr_package *p = &model->package, *q = &reverse->package;
+    if (may_be_same(p->source_language, q->target_language) && may_be_same(p->target_language, q->source_language))
+        return TR_OK;
+    return tr_fail(error, TR_ERROR_ARGUMENT, "%.200s: translates %s to %s, not %s back to %s", reverse->path,
+                   q->source_language, q->target_language, p->target_language, p->source_language);
+}
+
+/* The context of the model that translates back: it scores, and keeps no translations. */
+static tr_status make_reverse(const tr_model *model, const tr_context_options *options, tr_context **reverse,
+                              tr_error *error)
+{
+    tr_context_options o = tr_context_default_options();
+    o.threads = options->threads;
+    o.backend = options->backend;
+    o.batch_size = options->batch_size;
+    o.cache_bytes = 0;
+    tr_status status = check_way_back(model, options->reverse, error);
+    if (status == TR_OK)
+        status = tr_model_needs_tokenizer(options->reverse, error);
+    return status == TR_OK ? tr_make_context(options->reverse, &o, reverse, error) : status;
+}
+
 tr_status tr_make_context(const tr_model *model, const tr_context_options *options, tr_context **context, tr_error *error)
 {
     const tr_context_options chosen = options ? *options : tr_context_default_options();
@@ -182,6 +215,8 @@ tr_status tr_make_context(const tr_model *model, const tr_context_options *optio
         status = tr_scheduler_create(&models, c->threads, chosen.backend, chosen.batch_size, &c->scheduler, error);
     if (status == TR_OK)
         tr_scheduler_set_shortlist(c->scheduler, model->shortlist);
+    if (status == TR_OK && chosen.reverse)
+        status = make_reverse(model, &chosen, &c->reverse, error);
     if (status != TR_OK) {
         tr_context_destroy(c);
         return status;
@@ -194,6 +229,7 @@ void tr_context_destroy(tr_context *context)
 {
     if (!context)
         return;
+    tr_context_destroy(context->reverse);
     tr_scheduler_destroy(context->scheduler);
     for (int t = 0; context->plans && t < context->threads; t++)
         tr_plan_free(&context->plans[t]);
@@ -204,8 +240,11 @@ void tr_context_destroy(tr_context *context)
 
 void tr_context_cancel(tr_context *context)
 {
-    if (context)
-        tr_scheduler_cancel(context->scheduler);
+    if (!context)
+        return;
+    tr_scheduler_cancel(context->scheduler);
+    if (context->reverse)
+        tr_scheduler_cancel(context->reverse->scheduler);
 }
 
 tr_status tr_context_languages(const tr_context *context, const char *source, const char *target, bool texts,

@@ -15,6 +15,7 @@ struct tr_context {
     tr_scheduler *scheduler;
     tr_plan *plans; /* [threads]: the chunks of the texts that each thread prepares */
     tr_translation_cache cache;
+    struct tr_context *reverse; /* owned, of the model that translates back; NULL: none */
 };
 
 /* tr_language_pair_choose for a call: texts: sources are given as texts, else as tokens. TR_ERROR_ARGUMENT as there, or

@@ -129,6 +129,7 @@ static const struct field {
     {TRANSLATE(use_cache), FIELD_FLAG, true, 0, 1, NULL},
     {TRANSLATE(loop_guard), FIELD_FLAG, true, 0, 1, NULL},
     {TRANSLATE(protect), FIELD_FLAG, true, 0, 1, NULL},
+    {TRANSLATE(rerank_weight), FIELD_NUMBER, 0.3F, 0, 100, NULL},
     {TRANSLATE(doubtful), FIELD_FLAG, false, 0, 1, NULL},
     {TRANSLATE(doubtful_below), FIELD_NUMBER, 0, -100, 0, NULL},
 
@@ -400,6 +401,12 @@ void tr_options_set_glossary(tr_options *options, const tr_glossary *glossary)
         options->translate.glossary = glossary;
 }
 
+void tr_options_set_reverse_model(tr_options *options, const tr_model *model)
+{
+    if (options)
+        options->context.reverse = model;
+}
+
 tr_status tr_options_add_model(tr_options *options, const tr_model *model, double weight, tr_error *error)
 {
     if (!options || !model)
@@ -597,6 +604,6 @@ bool tr_translate_options_same(const tr_translate_options *a, const tr_translate
 {
     return a->max_length == b->max_length && a->min_length == b->min_length && a->split == b->split &&
            a->scores == b->scores && a->loop_guard == b->loop_guard && a->protect == b->protect &&
-           a->doubtful == b->doubtful && a->doubtful_below == b->doubtful_below && is_same_alignment(a, b) &&
-           tr_search_same(&a->search, &b->search);
+           a->doubtful == b->doubtful && a->doubtful_below == b->doubtful_below && a->rerank_weight == b->rerank_weight &&
+           is_same_alignment(a, b) && tr_search_same(&a->search, &b->search);
 }

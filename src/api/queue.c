@@ -38,6 +38,8 @@ tr_status tr_queue_create(const tr_model *model, const tr_options *options, tr_q
     *queue = NULL;
     if (!model)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_create: model is NULL");
+    if (o.context.reverse)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_create: a queue has no model that translates back");
     if (o.context.ensemble_count)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_create: a queue has one model, not an ensemble");
     tr_queue *q = calloc(1, sizeof *q);

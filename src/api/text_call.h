@@ -3,7 +3,7 @@
 #ifndef TR_API_TEXT_CALL_H
 #define TR_API_TEXT_CALL_H
 
-#include "api/context.h"
+#include "api/rerank.h"
 #include "api/rounds.h"
 #include "run/stream.h"
 #include "text/join.h"
@@ -37,6 +37,7 @@ typedef struct tr_text_call {
     tr_language_pair pair;
     tr_protection protection; /* of options.protect */
     tr_translate_options options;
+    tr_reranker reranker;
     const char *const *texts;
     size_t count;
     tr_call_text *entries; /* [count] */

@@ -208,7 +208,7 @@ static tr_status make_requests(tr_text_call *c, tr_error *error)
                             .doubtful_below = tr_doubtful_below(&c->options, &c->context->config),
                             .align = c->options.align,
                             .align_threshold = c->options.alignment.threshold,
-                            .hypotheses = c->options.search.n_best > 1,
+                            .ranks = (size_t)c->options.search.n_best,
                             .protection = c->options.protect ? &c->protection : NULL};
     return status;
 }
@@ -517,6 +517,12 @@ static tr_status find_stand_ins(void *argument, const tr_stand_ins **found, tr_e
     return tr_model_stand_ins(c->context->model, &c->pair, found, error);
 }
 
+static tr_status rank(void *argument, tr_request *requests, size_t count, tr_error *error)
+{
+    const tr_text_call *c = argument;
+    return tr_rerank(&c->reranker, requests, count, error);
+}
+
 tr_status tr_text_call_prepare(tr_text_call *c, const size_t *sizes, tr_error *error)
 {
     c->options.search.valid_utf8 = c->options.protect;
@@ -540,6 +546,10 @@ tr_status tr_text_call_prepare(tr_text_call *c, const size_t *sizes, tr_error *e
     c->job.max_length = c->options.max_length;
     c->job.min_length = c->options.min_length;
     c->job.search = &c->options.search;
+    if (c->reranker.reverse) {
+        c->options.search.n_best = c->options.search.beam; /* the joiner knows how many are wanted */
+        c->job.rank = rank;
+    }
     c->job.scores = c->options.scores || c->joiner.doubtful_below < 0;
     c->job.loop_guard = c->options.loop_guard;
     c->job.start = &c->pair.start;
@@ -569,9 +579,9 @@ static tr_status run_slice(tr_text_call *c, size_t first, size_t size, tr_error 
     c->job.requests = c->requests + first;
     c->job.count = size;
     for (bool more = true; status == TR_OK && more;) {
-        const bool align = tr_needs_alignments(&c->options, c->job.requests, c->job.count);
-        status = align ? tr_run_aligned(scheduler, &c->pair, &c->job, &c->options, &c->completion.counts, error)
-                       : tr_scheduler_run(scheduler, &c->job, error);
+        const bool rounds = c->job.rank || tr_needs_alignments(&c->options, c->job.requests, c->job.count);
+        status = rounds ? tr_run_aligned(scheduler, &c->pair, &c->job, &c->options, &c->completion.counts, error)
+                        : tr_scheduler_run(scheduler, &c->job, error);
         if (status == TR_OK)
             status = tr_text_call_next_round(c, &more, error);
     }
@@ -590,9 +600,13 @@ tr_status tr_translate_texts(tr_context *context, const char *const *texts, cons
     tr_status status = tr_translate_options_resolve(&context->config, options, &c.options, error);
     if (status == TR_OK)
         status = tr_context_languages(context, c.options.source_language, c.options.target_language, true, &c.pair, error);
+    if (status == TR_OK)
+        status = tr_reranker_init(context, &c.options, &c.reranker, error);
     if (status != TR_OK)
         return status;
     tr_scheduler_begin(context->scheduler);
+    if (c.reranker.reverse)
+        tr_scheduler_begin(c.reranker.reverse->scheduler);
     for (int t = 0; t < context->threads; t++)
         tr_plan_clear(&context->plans[t]);
     status = tr_text_call_prepare(&c, sizes, error);

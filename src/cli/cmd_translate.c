@@ -22,8 +22,12 @@
  * there the first chunk is small, and chunks grow as long as one takes less than a second. */
 enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20, SAMPLE = 1 << 16 };
 
+/* What --beam auto chooses where --rerank has a model: on development text, more hypotheses change little. */
+enum { BEAM_RANKED = 16 };
+
 typedef struct translation {
     const cli_settings *settings;
+    cli_settings *chosen; /* the same: their beam depends on the models */
     cli_route route;
     cli_translator translator;
     tr_ids forbidden;    /* --forbid */
@@ -91,6 +95,10 @@ static int set_options(translation *j)
         status = cli_align_options(s, &route->models[i], &options->alignment);
     if (!status)
         status = cli_forbidden_ids(s, &route->models[route->count - 1], &j->forbidden);
+    if (s->chose_beam && route->models[0].reverse && s->search.n_best <= BEAM_RANKED)
+        j->chosen->search.beam = BEAM_RANKED;
+    if (s->chose_beam && s->search.beam > 1 && s->verbose)
+        cli_note("beam %d: chosen by --beam auto", s->search.beam);
     options->search = cli_search_options(s, &j->forbidden);
     return status;
 }
@@ -151,10 +159,6 @@ static int open_models(translation *j)
     const bool by_script = cli_route_by_script(&j->route, s);
     if (j->opened && !by_script)
         return CLI_DONE;
-    if (!j->route.index && !*j->route.en_zh && !cli_detects(s)) {
-        j->route.count = 1;
-        return finish_opening(j, cli_model_open(&j->route.models[0], s, true));
-    }
     status = by_script || cli_detects(s) ? read_sample(j, &sample) : CLI_DONE;
     if (!status) { /* else it is a fault of this file alone */
         j->undecided = by_script && !j->is_document && !has_letters(&sample);
@@ -171,6 +175,8 @@ static int refuse_output(const translation *j)
     for (int i = 0; !status && i < j->route.count; i++) {
         const cli_model *model = &j->route.models[i];
         status = cli_check_no_model(s, s->output, &model->model->package);
+        if (!status && model->reverse)
+            status = cli_check_no_model(s, s->output, &model->reverse->package);
         for (int other = 0; !status && other < model->other_count; other++)
             status = cli_check_no_model(s, s->output, &model->others[other]->package);
     }
@@ -401,8 +407,8 @@ static void print_stats(const translation *j)
     double load_seconds = 0;
     for (int i = 0; i < j->route.count; i++)
         load_seconds += j->route.models[i].load_seconds;
-    char beam[16] = "";
-    if (j->settings->chose_beam)
+    char beam[24] = "";
+    if (j->settings->chose_beam && j->settings->search.beam > 1)
         snprintf(beam, sizeof beam, ", beam %d", j->settings->search.beam);
     cli_note("%" PRIu64 " sentences, %" PRIu64 " tokens, %.3f s, %.1f tokens/s, %" PRIu64
              " repeated lines, load %.1f ms, peak %.1f MB%s",
@@ -433,20 +439,26 @@ static bool has_threshold(const translation *j)
     return has;
 }
 
-/* --beam auto: a beam of 4 where a person waits for a few lines and does not feel what it costs; greedy for many lines, and
- * where a beam is impossible. */
+/* Whether --rerank names a model, or asks for one. */
+static bool asks_for_rerank(const cli_settings *s)
+{
+    return s->rerank && strcmp(s->rerank, "auto") != 0 && strcmp(s->rerank, "off") != 0;
+}
+
+/* --rerank auto: where a person waits for a few lines and does not feel what it costs, and wants the best translation alone.
+ * --beam auto: BEAM_RANKED with --rerank, else greedy; see set_options. */
 static cli_settings choose_beam(const cli_settings *settings)
 {
     cli_settings s = *settings;
-    s.chose_beam = s.search.beam == CLI_AUTO;
-    if (!s.chose_beam)
-        return s;
     const bool typed = !s.argument_count && (!s.input || strcmp(s.input, "-") == 0) && isatty(STDIN_FILENO);
-    s.search.beam = (s.argument_count || typed) && !s.search.sample && !s.stream ? 4 : 1;
-    if (s.search.beam < s.search.n_best && !s.search.sample && !s.search.alternatives)
+    const bool one = s.search.n_best == 1 && !s.search.alternatives && !s.search.sample && !s.stream && !s.tokens;
+    s.chose_beam = s.search.beam == CLI_AUTO;
+    if (!asks_for_rerank(&s) && !(s.chose_beam && one && ((s.argument_count && !s.output_dir) || typed)))
+        s.rerank = "off";
+    if (s.chose_beam)
+        s.search.beam = asks_for_rerank(&s) && !s.search.sample ? BEAM_RANKED : 1;
+    if (s.chose_beam && s.search.beam < s.search.n_best && !s.search.sample && !s.search.alternatives)
         s.search.beam = s.search.n_best;
-    if (s.verbose)
-        cli_note("beam %d: chosen by --beam auto", s.search.beam);
     return s;
 }
 
@@ -540,11 +552,12 @@ static int translate_files(translation *j, const cli_settings *settings)
 
 int cli_translate(const cli_settings *given)
 {
-    const cli_settings chosen = choose_beam(given), *settings = &chosen;
+    cli_settings chosen = choose_beam(given);
+    const cli_settings *settings = &chosen;
     int status = cli_check_translate_options(settings);
     if (status)
         return status;
-    translation j = {.settings = settings};
+    translation j = {.settings = settings, .chosen = &chosen};
     tr_error error;
     tr_glossary *glossary = NULL;
     if (settings->glossary && tr_glossary_open(settings->glossary, &glossary, &error))

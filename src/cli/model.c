@@ -25,8 +25,7 @@ const char *cli_type_name(tr_type type)
 
 /* ----------------------------------------------------------------------------------------------------- finding a model */
 
-/* name: a path, or hf:OWNER/NAME. */
-static int resolve_name(char path[TR_PATH], const char *name, const cli_settings *settings)
+int cli_model_resolve(char path[TR_PATH], const char *name, const cli_settings *settings)
 {
     if (strncmp(name, "hf:", 3) == 0)
         return TR_IMPORT ? cli_hub_find(path, name, settings)
@@ -40,7 +39,7 @@ int cli_model_find(char path[TR_PATH], const cli_settings *settings)
 {
     const char *wanted = cli_model_wanted(settings);
     if (wanted)
-        return resolve_name(path, wanted, settings);
+        return cli_model_resolve(path, wanted, settings);
     if (cli_is_into_chinese(settings->source, settings->target) && cli_opposite_model(path))
         return CLI_DONE;
     return cli_default_model(path)
@@ -129,7 +128,7 @@ static int open_member(cli_model *model, const cli_settings *settings, const tr_
     tr_error error;
     int status = parse_member(settings, value, name, weight);
     if (!status)
-        status = resolve_name(path, name, settings);
+        status = cli_model_resolve(path, name, settings);
     if (status)
         return status;
     if (tr_open_model(path, options, &other, &error))
@@ -161,6 +160,25 @@ static int open_ensemble(cli_model *model, const cli_settings *settings, const t
     context->ensemble_count = count;
     context->ensemble_weights = model->weights;
     return status;
+}
+
+/* Opens the model that translates back. */
+static int open_reverse(cli_model *model, const cli_settings *settings, const tr_model_options *options,
+                        tr_context_options *context)
+{
+    tr_error error;
+    if (options->load == TR_LOAD_MAP)
+        cli_guard_model_file(settings->rerank, NULL);
+    if (tr_open_model(settings->rerank, options, &model->reverse, &error)) {
+        if (!settings->chose_rerank)
+            return cli_fail_error(&error);
+        cli_warn(settings, "%s (it would rank translations; --rerank off)", error.message);
+        return CLI_DONE;
+    }
+    context->reverse = model->reverse;
+    if (settings->verbose)
+        cli_note("translations are ranked by %s", settings->rerank);
+    return CLI_DONE;
 }
 
 /* ------------------------------------------------------------------------------------------------------------ opening */
@@ -219,6 +237,8 @@ int cli_model_open(cli_model *model, const cli_settings *settings, bool with_con
         status = check_pieces(settings, model);
     if (!status && with_context && settings->ensemble.count)
         status = open_ensemble(model, settings, &options, &context);
+    if (!status && with_context && settings->rerank)
+        status = open_reverse(model, settings, &options, &context);
     if (!status && with_context && tr_make_context(model->model, &context, &model->context, &error))
         status = cli_fail_error(&error);
     model->load_seconds = tr_seconds() - start;
@@ -234,7 +254,9 @@ void cli_model_close(cli_model *model)
     tr_context_destroy(model->context);
     while (model->other_count)
         tr_model_close(model->others[--model->other_count]);
+    tr_model_close(model->reverse);
     tr_model_close(model->model);
+    model->reverse = NULL;
     model->context = NULL;
     model->model = NULL;
 }

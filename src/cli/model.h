@@ -16,9 +16,12 @@ typedef struct cli_model {
     tr_model *others[TR_MAX_ENSEMBLE - 1]; /* [other_count] --ensemble */
     float weights[TR_MAX_ENSEMBLE];        /* [1 + other_count] */
     int other_count;
+    tr_model *reverse;   /* --rerank; NULL: none */
     double load_seconds; /* from open to ready */
 } cli_model;
 
+/* Stores the path of a model of that name, a path or hf:OWNER/NAME. Prints a message on failure. */
+int cli_model_resolve(char path[TR_PATH], const char *name, const cli_settings *settings);
 const char *cli_model_wanted(const cli_settings *settings); /* --model, else $TRANSLATE_MODEL; NULL: the default model */
 /* Finds the default model. False: there is none. */
 bool cli_default_model(char path[TR_PATH]);
@@ -31,8 +34,8 @@ bool cli_is_into_chinese(const char *source, const char *target);
  * not in the cache are downloaded. Prints a message on failure. */
 int cli_model_find(char path[TR_PATH], const cli_settings *settings);
 
-/* Finds and opens the model, with a context (and --ensemble) if with_context. Prints a message on failure; then nothing
- * needs closing. */
+/* Finds and opens the model; if with_context, with a context, --ensemble, and the model of settings->rerank, a path or NULL.
+ * Prints a message on failure; then nothing needs closing. */
 int cli_model_open(cli_model *model, const cli_settings *settings, bool with_context);
 void cli_model_close(cli_model *model);
 /* For the end of the program: frees nothing, because the system is faster at that. */

@@ -16,6 +16,7 @@ static const cli_choice load_choices[] = {{"auto", CLI_AUTO}, {"map", TR_LOAD_MA
 static const cli_choice exact_word[] = {{"exact", 0}, {NULL, 0}};
 static const cli_choice auto_word[] = {{"auto", 0}, {NULL, 0}};
 static const cli_choice auto_off_words[] = {{"auto", 0}, {"off", 0}, {NULL, 0}};
+static const cli_choice rerank_words[] = {{"auto", 0}, {"on", 0}, {"off", 0}, {NULL, 0}};
 static const cli_choice script_off_words[] = {{"script", 0}, {"off", 0}, {NULL, 0}};
 static const cli_choice allowed_choices[] = {{"auto", false}, {"off", true}, {NULL, 0}}; /* full_vocabulary */
 static const cli_choice beam_choices[] = {{"auto", CLI_AUTO}, {NULL, 0}};
@@ -45,6 +46,12 @@ const cli_option cli_options[] = {
      "decode together with a second model; each step adds up the models' log-probabilities, times WEIGHT (default 1, "
      "and 1 for the model of -m); can be repeated",
      NULL},
+    {NEUTRAL | CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 0, "rerank", "PATH", FIELD(rerank), 0, 0,
+     "of the translations that a beam search finds, take the one that a second model most likely translates back to the "
+     "source: better, and slower; on: the model for the other direction, of the two that come with the program or of the "
+     "folder of models; PATH: this one; auto (default): on for TEXT and for typed lines, if there is such a model and no "
+     "--beam; off for files and pipes",
+     rerank_words},
     {NEUTRAL | CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
      "folder of models: -s and -t choose one of them, or two, mostly by way of English; default: $TRANSLATE_MODELS, if a "
      "language is given and -m is not",
@@ -306,16 +313,16 @@ const cli_option cli_options[] = {
      "with --mark-doubtful or --json: translations with a mean log-probability below X are doubtful; default: what the "
      "model's file says, if it does",
      NULL},
-    {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_EXPAND, 0, "exact", "split=never loop-guard=off protect=off compute=f32", 0, 0,
-     0,
+    {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_EXPAND, 0, "exact",
+     "split=never loop-guard=off protect=off compute=f32 rerank=off", 0, 0, 0,
      "translate as the published program does, to compare with it; the same as --split never --loop-guard off --protect off "
-     "--compute f32; with the published directory or an f32 file, because an int8 file holds rounded weights",
+     "--compute f32 --rerank off; with the published directory or an f32 file, because an int8 file holds rounded weights",
      NULL},
     {CMD_SERVE, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "N", FIELD(search.beam), 1, TR_MAX_BEAM,
      "beam size: hypotheses at each step; default 1: the most likely token at each step (greedy)", NULL},
     {CMD_TRANSLATE, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "N", FIELD(search.beam), 1, TR_MAX_BEAM,
-     "beam size: hypotheses at each step; default 1: the most likely token at each step (greedy); auto: 4 for TEXT and for "
-     "lines that are typed, 1 for files and pipes",
+     "beam size: hypotheses at each step; 1: the most likely token at each step (greedy); auto (default): 16 with the model "
+     "of --rerank, else 1",
      beam_choices},
     {CMD_BENCH, GROUP_SEARCH, KIND_SERIES, 'b', "beam", "N,...", FIELD(beams), 1, TR_MAX_BEAM,
      "beam size: hypotheses at each step; default 1: the most likely token at each step (greedy)", NULL},

@@ -410,13 +410,16 @@ void cli_settings_free(cli_settings *settings)
 
 cli_settings cli_default_settings(const cli_command *command)
 {
+    tr_search_options search = tr_search_default_options();
+    if (command->bit == CMD_TRANSLATE)
+        search.beam = CLI_AUTO;
     return (cli_settings){.command = command,
                           .batch_size = 32,
                           .max_length = 512,
                           .load = CLI_AUTO,
                           .loop_guard = CLI_AUTO,
                           .protect = CLI_AUTO,
-                          .search = tr_search_default_options(),
+                          .search = search,
                           .rounds = 3,
                           .wrong_below = 35,
                           .timeout = command->bit == CMD_SERVE ? 120 : 30,

@@ -181,7 +181,8 @@ static int add_value(const cli_option *o, const void *field, tr_buffer *lines)
 /* Options that change the output and do not have their default value. */
 static int describe_options(const cli_settings *settings, tr_buffer *lines)
 {
-    const cli_settings defaults = cli_default_settings(settings->command);
+    cli_settings defaults = cli_default_settings(settings->command);
+    defaults.search.beam = 1; /* what --beam auto has become */
     int status = CLI_DONE;
     for (int i = 0; !status && i < cli_option_count; i++) {
         const cli_option *o = &cli_options[i];
@@ -248,6 +249,11 @@ static int describe_step(const cli_settings *settings, const cli_model *step, co
         status = cli_fail_memory();
     if (!status && !tr_buffer_string(lines, "\n"))
         status = cli_fail_memory();
+    if (!status && step->reverse) {
+        status = describe_model(settings, step->reverse, "model that translates back", lines);
+        if (!status && !tr_buffer_string(lines, "\n"))
+            status = cli_fail_memory();
+    }
     for (int i = 0; !status && i < step->other_count; i++) {
         char member[48];
         snprintf(member, sizeof member, "model %d of the ensemble", i + 2);

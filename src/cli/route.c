@@ -8,6 +8,7 @@
 #include "tokenizer/scripts.h"
 #include "util/utf8.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -255,6 +256,57 @@ static int choose_models(cli_route *route, const cli_settings *settings, const c
     return CLI_DONE;
 }
 
+/* ------------------------------------------------------------------------------------------------------- and the way back
+ */
+
+static bool is_word(const char *rerank, const char *word)
+{
+    return strcmp(rerank ? rerank : "auto", word) == 0;
+}
+
+/* Finds the model from the target of a step back to its source: among the two that come with the program, or in the folder.
+ * False: there is none. */
+static bool find_opposite(const cli_route *route, const cli_settings *step, char path[TR_PATH])
+{
+    tr_route found;
+    if (!route->index && !*route->en_zh)
+        return false;
+    if (!route->index && !route->into_chinese)
+        return cli_opposite_model(path);
+    if (!route->index)
+        return cli_default_model(path);
+    if (tr_find_route(route->index, step->target, step->source, &found, NULL) != TR_OK || found.count != 1)
+        return false;
+    return snprintf(path, TR_PATH, "%s", found.steps[0].path) < TR_PATH;
+}
+
+/* Stores in each step's settings the model of --rerank, NULL: none. */
+static int choose_reverse(cli_route *route, const cli_settings *settings, cli_settings step_settings[TR_MAX_ROUTE_STEPS])
+{
+    int status = CLI_DONE;
+    for (int i = 0; i < route->count && !status; i++) {
+        char *path = route->reverse[i];
+        *path = 0;
+        step_settings[i].rerank = NULL;
+        if (is_word(settings->rerank, "off"))
+            continue;
+        if (is_word(settings->rerank, "auto") || is_word(settings->rerank, "on")) {
+            if (!find_opposite(route, &step_settings[i], path))
+                *path = 0;
+            if (!*path && is_word(settings->rerank, "on"))
+                status = cli_fail("--rerank on: there is no model that translates back; --rerank FILE names one");
+        } else if (route->count > 1) {
+            status = cli_usage(settings, "--rerank %s: two models translate; --rerank on takes those that lead back",
+                               settings->rerank);
+        } else {
+            status = cli_model_resolve(path, settings->rerank, settings);
+        }
+        step_settings[i].rerank = *path ? path : NULL;
+        step_settings[i].chose_rerank = is_word(settings->rerank, "auto");
+    }
+    return status;
+}
+
 int cli_route_open(cli_route *route, const cli_settings *settings, const char *text, size_t size)
 {
     cli_settings step_settings[TR_MAX_ROUTE_STEPS];
@@ -272,6 +324,8 @@ int cli_route_open(cli_route *route, const cli_settings *settings, const char *t
         step_settings[0].model = route->en_zh;
     if (route->index)
         status = choose_models(route, settings, source, step_settings);
+    if (!status)
+        status = choose_reverse(route, settings, step_settings);
     for (int i = 0; !status && i < route->count; i++)
         status = cli_model_open(&route->models[i], &step_settings[i], true);
     if (!status && route->count > 1)

@@ -162,9 +162,28 @@ static int check_stream(const cli_settings *s)
     return CLI_DONE;
 }
 
+static int check_rerank(const cli_settings *s)
+{
+    const char *with = s->search.sample         ? "--sample"
+                       : s->search.alternatives ? "--alternatives"
+                       : s->stream              ? "--stream"
+                       : s->tokens              ? "--tokens"
+                                                : NULL;
+    if (!s->rerank || strcmp(s->rerank, "auto") == 0 || strcmp(s->rerank, "off") == 0)
+        return CLI_DONE;
+    if (with)
+        return cli_usage(s, "--rerank %s: not with %s", s->rerank, with);
+    if (s->search.beam < 2)
+        return cli_usage(s, "--rerank %s: needs several translations to choose from; omit --beam %d", s->rerank,
+                         s->search.beam);
+    return CLI_DONE;
+}
+
 int cli_check_translate_options(const cli_settings *settings)
 {
     int status = check_files(settings);
+    if (!status)
+        status = check_rerank(settings);
     if (!status)
         status = cli_document_check(settings);
     if (!status)

@@ -164,6 +164,8 @@ tr_status tr_run_aligned(tr_scheduler *scheduler, const tr_language_pair *langua
         a.round.count = job->count - first < largest ? job->count - first : largest;
         a.since = counts ? *counts : (tr_progress){0};
         status = tr_scheduler_run(scheduler, &a.round, error);
+        if (status == TR_OK && job->rank)
+            status = job->rank(job->argument, job->requests + first, a.round.count, error);
         if (status == TR_OK)
             status = align_round(&a, error);
         if (status == TR_OK && job->done)

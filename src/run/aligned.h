@@ -8,9 +8,10 @@
 /* Whether requests need alignments: all do that options ask for, else those with tags. */
 bool tr_needs_alignments(const tr_translate_options *options, const tr_request *requests, size_t request_count);
 
-/* As tr_scheduler_run, but hypotheses get their alignments before job->done gets their requests. Requests are taken in
- * rounds of some batches: a round is searched, then aligned, then reported; while it is searched, options->on_progress is
- * called with counts and what was found since. options: resolved. counts: of what was done before; NULL: nothing. */
+/* As tr_scheduler_run, but job->rank ranks hypotheses, and they get their alignments, before job->done gets their requests.
+ * Requests are taken in rounds of some batches: a round is searched, ranked, aligned, then reported; while it is searched,
+ * options->on_progress is called with counts and what was found since. options: resolved. counts: of what was done before;
+ * NULL: nothing. */
 tr_status tr_run_aligned(tr_scheduler *scheduler, const tr_language_pair *languages, const tr_job *job,
                          const tr_translate_options *options, const tr_progress *counts, tr_error *error);
 

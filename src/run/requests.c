@@ -39,6 +39,7 @@ tr_status tr_requests_make(tr_text_chunk *const *chunks, const int32_t *const *b
             (*requests)[made++] = (tr_request){.source = source,
                                                .source_length = chunk->length,
                                                .source_tokens = chunk->tokens,
+                                               .chunk = chunk,
                                                .piece = chunk->piece,
                                                .prefix = chunk->prefix.ids,
                                                .prefix_length = (int)chunk->prefix.count};

@@ -49,6 +49,8 @@ typedef struct tr_job {
      * there. May be NULL. */
     tr_status (*token)(void *argument, const tr_request *request, const tr_decoded_token *step, bool again, bool *stop,
                        tr_error *error);
+    /* Of tr_run_aligned: NULL, or puts the hypotheses of requests that were searched in another order. */
+    tr_status (*rank)(void *argument, tr_request *requests, size_t count, tr_error *error);
     void *argument;
 } tr_job;
 

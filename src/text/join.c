@@ -625,7 +625,7 @@ static size_t count_ranks(const joined_text *j)
         const size_t kept = request ? count_kept(j->chunks[s]) : 0;
         ranks = kept > ranks ? kept : ranks;
     }
-    return ranks;
+    return ranks < j->joiner->ranks ? ranks : j->joiner->ranks;
 }
 
 /* Makes a hypothesis of the text in the scratch. */
@@ -766,7 +766,7 @@ tr_status tr_join(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *
         status = link_source(&j, result, error);
     if (status == TR_OK && joiner->align)
         status = link_target(&j, 0, &result->target, &result->target_spans, &result->alignment, error);
-    if (status == TR_OK && joiner->hypotheses)
+    if (status == TR_OK && joiner->ranks > 1)
         status = join_hypotheses(&j, result, error);
     return status;
 }

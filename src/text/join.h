@@ -14,7 +14,7 @@ typedef struct tr_joiner {
     bool scores;                     /* results get log-probabilities */
     bool align;                      /* results get alignments */
     float align_threshold;           /* see tr_align_options */
-    bool hypotheses;                 /* results get all hypotheses, not the best alone */
+    size_t ranks;                    /* hypotheses that results get at most; 1: the text alone */
     float doubtful_below;            /* mean log-probability of a doubtful text; 0: none is */
     const tr_protection *protection; /* NULL: none */
     tr_buffer scratch;               /* the text that is being joined */

@@ -774,6 +774,7 @@ static tr_status plan_sentence(planner *p, tr_span sentence, span_list spans, tr
     if (p->cut)
         text->flags |= TR_FLAG_CUT;
     for (size_t i = before; i < p->plan->count; i++) {
+        p->plan->chunks[i].text = text->data;
         p->plan->chunks[i].sentence = text->sentences - 1;
         p->plan->chunks[i].piece = p->cut && p->plan->chunks[i].tokens;
     }

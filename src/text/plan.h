@@ -63,6 +63,7 @@ typedef enum tr_check {
 } tr_check;
 
 typedef struct tr_text_chunk {
+    const char *text;    /* whose chunk it is; see tr_text.data */
     size_t begin, end;   /* bytes of the text; the second and later pieces of a single character are empty */
     size_t ids;          /* index of its first id in tr_plan.ids */
     int length;          /* ids, with the tokens around the text's own */

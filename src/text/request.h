@@ -10,10 +10,11 @@
 typedef struct tr_request {
     const int32_t *source; /* [source_length], with the tokens around the text's own: EOS, languages */
     int source_length;
-    int source_tokens;     /* the text's own */
-    bool piece;            /* of a sentence that was cut: at most TR_PIECE_TARGET target tokens */
-    bool tagged;           /* its hypotheses get alignments, for the tags of a chunk */
-    const int32_t *prefix; /* [prefix_length] tokens that the target begins with */
+    int source_tokens;                 /* the text's own */
+    const struct tr_text_chunk *chunk; /* one that has this source; NULL: the caller gave tokens */
+    bool piece;                        /* of a sentence that was cut: at most TR_PIECE_TARGET target tokens */
+    bool tagged;                       /* its hypotheses get alignments, for the tags of a chunk */
+    const int32_t *prefix;             /* [prefix_length] tokens that the target begins with */
     int prefix_length;
     tr_hypotheses found;   /* out, owned, best first; none: not decoded yet */
     const int32_t *target; /* out: [target_length] the best of them */

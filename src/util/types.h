@@ -159,6 +159,9 @@ typedef struct tr_context_options {
      * divides them by their sum, so that scores have the scale of a single model's. Copied by
      * tr_context_create. Default NULL: equal weights. */
     const float *ensemble_weights;
+    /* A model that translates back: it ranks the hypotheses of a beam search of tr_translate; see rerank_weight. It and the
+     * context's own model need tokenizers. It must outlive the context; contexts may share it. Default NULL: none. */
+    const tr_model *reverse;
 } tr_context_options;
 
 /* Models in an ensemble, the context's own included. */
@@ -398,6 +401,10 @@ typedef struct tr_translate_options {
     /* tr_translate only. Keep what must not change: protected spans, numbers, sentences without a letter of the
      * source language; see translate.h. Not for texts with a prefix. Default true. */
     bool protect;
+    /* tr_translate only, with tr_context_options.reverse and a beam: a hypothesis' rank is its score, plus rerank_weight
+     * times the mean log-probability of the source's tokens, given the hypothesis, by the model that translates back.
+     * 0: its score. Default 0.3. */
+    float rerank_weight;
     /* tr_translate only. NULL, or words and what stands for them in translations. Needs protect. Not owned. Default
      * NULL. */
     const tr_glossary *glossary;

@@ -334,6 +334,7 @@ class Comparing(FileTest):
         neutral = {
             "model",
             "ensemble",
+            "rerank",  # like the others, by its content
             "models",
             "load",
             "input",

@@ -91,7 +91,7 @@ MISTAKES = [
     ("-x 你好", 2, "-x: unknown option" + TRY),
     # values
     ("--beam many 你好", 2, "--beam: 'many' is not a whole number from 1 to 64, or auto" + TRY),
-    ("--n-best 4 你好", 2, "--n-best 4: more than --beam 1 finds; use --beam 4, --sample or --alternatives" + TRY),
+    ("-b1 --n-best 4 你好", 2, "--n-best 4: more than --beam 1 finds; use --beam 4, --sample or --alternatives" + TRY),
     ("--compute int4 你好", 2, "--compute: 'int4' is not available, only auto|f32|f16|bf16|int8" + TRY),
     ("--resume -i zh.txt", 2, "--resume: needs --output FILE" + TRY),
     ("convert my-model.gguf out.gguf", 1, "out.gguf: exists and is not a model; --force replaces it all the same"),

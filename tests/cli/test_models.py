@@ -213,7 +213,10 @@ class Both(ModelsTest):
     def test_damaged_model(self):
         (self.models / "en-zh.gguf").write_bytes(b"GGUF")
         self.bad(1, "Good morning", **self.alone, says="en-zh.gguf")
-        self.good(LINES[0], **self.alone)
+        shown = self.run_tool(LINES[0], **self.alone)  # it would only choose among translations
+        self.assertEqual(shown.stdout, self.good("-b1", LINES[0], **self.alone))
+        self.assertRegex(shown.stderr.decode(), r"^translate: warning: .*en-zh.gguf: .*--rerank off\)\n$")
+        self.bad(1, "--rerank", "on", LINES[0], **self.alone, says="en-zh.gguf")
 
 
 class IntoChinese(ModelsTest):

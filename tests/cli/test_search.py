@@ -3,9 +3,10 @@ import collections
 import json
 import math
 import os
+import pathlib
 
 import support
-from support import LINES, CommandTest, Terminal, text_of
+from support import LINES, CommandTest, Terminal, environment, text_of
 
 SENTENCE = "今天天气很好"
 TWO = "今天天气很好。我喜欢读书。"
@@ -50,61 +51,102 @@ class Ensembles(CommandTest):
         self.bad(2, "bench", "-m", self.A, "--ensemble", self.B, "--limits", says=["--limits", "--ensemble"])
 
 
-class BeamAuto(CommandTest):
-    """4 for what a person waits for, 1 for files and pipes."""
-    AUTO = ("--beam", "auto", "--json")
+class Rerank(CommandTest):
+    """Of the hypotheses of a beam, the one that a second model most likely translates back."""
+    MODELS = pathlib.Path(__file__).resolve().parents[2] / "models"
+    ZH_EN, EN_ZH = MODELS / "zh-en.gguf", MODELS / "en-zh.gguf"
+    PAIR = environment(TRANSLATE_MODEL=None)
 
-    def beam(self, *args, **more):
-        return json.loads(self.good(*self.AUTO, *args, **more))["beam"]
+    def scored(self, line, model):
+        """What --rerank should rank by, of each of 16 hypotheses: text, score, mean log-probability of the way back."""
+        found = json.loads(self.good("-m", self.ZH_EN, "-b16", "-n16", "--json", stdin=text_of([line])))["hypotheses"]
+        pairs = self.file("pairs", text_of(f"{h['text']}\t{line}" for h in found))
+        back = [json.loads(o) for o in self.good("score", "--json", "-m", model, "-i", pairs).splitlines()]
+        return [(h["text"], h["score"], b["mean"]) for h, b in zip(found, back)]
 
-    def test_arguments(self):
-        self.assertEqual(self.beam(SENTENCE), 4)
-        self.assertEqual(self.good("-b", "auto", TWO), self.good("-b4", TWO))
-        self.assertEqual(self.good("--scores", "-b", "auto", TWO), self.good("--scores", "-b4", TWO))
-        self.assertEqual(self.good("--beam=auto", "--n-best", "4", TWO), self.good("-b4", "-n4", TWO))
-        self.assertEqual(self.beam("-n", "6", SENTENCE), 6)
-        self.assertEqual(self.beam("-n", "3", stdin=text_of([SENTENCE])), 3)
-        self.assertNotIn("beam", json.loads(self.good("--json", "-b4", SENTENCE)))
+    def test_is_the_likeliest_way_back(self):
+        changed = 0
+        for line in LINES[:8] + ["试验区的麦子长得比去年好得多。", "他把雨伞忘在了公共汽车上。", "会议推迟到下周三举行。",
+                                "这座桥连接着河两岸的两个村庄。", "医生建议他少喝酒，多运动。"]:
+            scored = self.scored(line, self.EN_ZH)
+            best = max(scored, key=lambda h: h[1] + 0.3 * h[2])[0]
+            for args in ["--rerank", self.EN_ZH], ["--rerank", "on"]:
+                env = self.PAIR if args[1] == "on" else None
+                model = [] if args[1] == "on" else ["-m", self.ZH_EN]
+                shown = json.loads(self.good(*model, *args, "--json", stdin=text_of([line]), env=env))
+                self.assertEqual((shown["text"], shown["beam"]), (best, 16), line)
+            changed += best != scored[0][0]
+        self.assertGreater(changed, 0)
 
-    def test_files_and_pipes(self):
+    def test_n_best(self):
+        args = "-m", self.ZH_EN, "--rerank", self.EN_ZH, "--json"
+        best = json.loads(self.good(*args, stdin=text_of([SENTENCE])))["text"]
+        found = json.loads(self.good(*args, "-b16", "-n3", stdin=text_of([SENTENCE])))["hypotheses"]
+        self.assertEqual((found[0]["text"], len(found)), (best, 3))
+
+    def test_several_sentences_and_spans(self):
+        text = "我住在3号楼。请访问 https://example.com/a，谢谢！😊 他花了1.5亿元，减少了一半。"
+        shown = self.good("--rerank", self.EN_ZH, "-m", self.ZH_EN, "--json", stdin=text_of([text]))
+        for kept in "https://example.com/a", "😊", "150 million":
+            self.assertIn(kept, json.loads(shown)["text"])
+        for threads in "1", "2":
+            again = self.good("--rerank", self.EN_ZH, "-m", self.ZH_EN, "--json", "-T", threads, stdin=text_of([text] * 40))
+            self.assertEqual({json.loads(o)["text"] for o in again.splitlines()}, {json.loads(shown)["text"]})
+
+    def test_on_for_what_a_person_waits_for(self):
+        with_beam = json.loads(self.good("--json", SENTENCE, env=self.PAIR))
+        self.assertEqual(with_beam["beam"], 16)
+        piped = self.good("--rerank", "on", stdin=text_of([SENTENCE]), env=self.PAIR)
+        self.assertEqual(self.good(SENTENCE, env=self.PAIR), piped)
+        of_folder = self.good("--json", "--models", self.MODELS, "-s", "zh", "-t", "en", SENTENCE)
+        self.assertEqual(json.loads(of_folder)["beam"], 16)
+        self.assertEqual(self.good("--json", "-q", "It is fine today.", env=self.PAIR).count(b'"beam":16'), 1)
+        shown = self.run_tool("-v", "--stats", SENTENCE, env=self.PAIR).stderr.decode()
+        self.assertIn("translate: beam 16: chosen by --beam auto\n", shown)
+        self.assertIn(f"translate: translations are ranked by {self.EN_ZH}\n", shown)
+        self.assertRegex(shown, r"MB, beam 16\n\Z")
+
+    def test_else_greedy(self):
         line = text_of([SENTENCE])
-        self.assertEqual(self.beam(stdin=line), 1)
-        self.assertEqual(self.beam("-i", "-", stdin=line), 1)
-        self.assertEqual(self.beam("-i", self.file("in", line)), 1)
-        self.assertEqual(self.beam(stdin_file=self.file("in", line)), 1)
-        lines = text_of(LINES)
-        self.assertEqual(self.good("--scores", "-b", "auto", stdin=lines), self.good("--scores", stdin=lines))
+        for args, more in [(["--rerank", "off", SENTENCE], {}), (["-b1", SENTENCE], {}), (["--exact", SENTENCE], {}),
+                           (["--stream", SENTENCE], {}), ([], {"stdin": line}), (["-i", self.file("in", line)], {}),
+                           (["-n1", "-i", "-"], {"stdin": line})]:
+            self.assertEqual(self.good(*args, env=self.PAIR, **more), self.good("-b1", SENTENCE, env=self.PAIR), args)
+        self.assertNotIn("beam", json.loads(self.good("--json", SENTENCE)))  # a named model translates as it is
 
     def test_terminal(self):
-        for args, typed in ((), 4), (("-i", "-"), 4), (("-i", self.file("in", text_of([SENTENCE]))), 1):
+        for args, typed in ((), 16), (("-i", "-"), 16), (("-i", self.file("in", text_of([SENTENCE]))), 1):
             terminal = Terminal()
             self.addCleanup(terminal.close)
-            with self.started(*self.AUTO, "-q", *args, stdin=terminal.slave) as p:
+            with self.started("--json", "-q", *args, stdin=terminal.slave, env=self.PAIR) as p:
                 os.write(terminal.master, SENTENCE.encode() + b"\n")
-                self.assertEqual(json.loads(p.stdout.readline())["beam"], typed, args)
+                self.assertEqual(json.loads(p.stdout.readline()).get("beam", 1), typed, args)
                 os.write(terminal.master, b"\x04")
                 self.assertEqual(p.wait(90), 0)
 
-    def test_without_a_beam(self):
-        sample = ("--sample", "--seed", "5", SENTENCE)
-        self.assertEqual(self.good("-b", "auto", *sample), self.good(*sample))
-        self.assertEqual(self.good("-b", "auto", "--stream", SENTENCE), self.good(SENTENCE))
-
-    def test_tells_which(self):
-        for args, stdin, beam in ([SENTENCE], b"", 4), ([], text_of([SENTENCE]), 1):
-            shown = self.run_tool("-b", "auto", "-v", "--stats", *args, stdin=stdin).stderr.decode()
-            self.assertIn(f"translate: beam {beam}: chosen by --beam auto\n", shown)
-            self.assertRegex(shown, rf"MB, beam {beam}\n\Z")
-        self.assertNotIn("beam", self.run_tool("-b4", "-v", "--stats", SENTENCE).stderr.decode())
+    def test_n_best_takes_its_beam(self):
+        self.assertEqual(self.good("--n-best", "4", TWO), self.good("-b4", "-n4", TWO))
+        self.assertEqual(json.loads(self.good("--json", "-n", "3", stdin=text_of([SENTENCE])))["beam"], 3)
 
     def test_wrong_usage(self):
         self.bad(2, "-b", "automatic", SENTENCE, says="'automatic' is not a whole number from 1 to 64, or auto")
         self.bad(2, "bench", "-b", "auto", says="'auto' is not a whole number")
+        for option in "--sample", "--stream", "--tokens":
+            self.bad(2, "--rerank", "on", option, SENTENCE, says=["--rerank on", option])
+        self.bad(2, "--rerank", self.EN_ZH, "-b1", SENTENCE, says=["--rerank", "--beam 1"])
+        self.bad(1, "--rerank", "on", SENTENCE, says=["--rerank on", "no model that translates back"])
+        self.bad(1, "--rerank", "nowhere", SENTENCE, says="nowhere")
+        self.bad(1, "--rerank", self.ZH_EN, SENTENCE, says=["zh-en.gguf", "zh to en"])
+        out = self.folder / "copy.gguf"
+        out.write_bytes(self.EN_ZH.read_bytes())
+        self.bad(1, "--rerank", out, "-m", self.ZH_EN, "-o", out, "-i", self.file("in", b"x"), says="copy.gguf")
 
     def test_resumes_as_it_began(self):
         lines, out = self.file("in", text_of(LINES)), self.folder / "out"
         run = self.run_of("-i", lines, "-o", out)
         self.assertEqual(self.run_of("-b", "auto", "-i", lines, "-o", out), run)  # greedy
+        ranked = self.run_of("-m", self.ZH_EN, "--rerank", self.EN_ZH, "-i", lines, "-o", out)
+        self.assertIn(b"model that translates back: ", ranked)
 
 
 class WrongUsage(CommandTest):
@@ -127,7 +169,7 @@ class WrongUsage(CommandTest):
 
     def test_contradictions(self):
         for options, says in [
-                (["-n", "2"], ["--n-best 2", "--beam 1", "--beam 2"]),
+                (["-b1", "-n", "2"], ["--n-best 2", "--beam 1", "--beam 2"]),
                 (["-b4", "-n5"], ["--n-best 5", "--beam 4"]),
                 (["--sample", "-b4"], ["--sample", "--beam 4"]),
                 (["--sample", "--alternatives", "-n2"], ["--sample", "--alternatives"]),

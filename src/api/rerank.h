@@ -1,0 +1,26 @@
+/* Choosing among the hypotheses of a beam search with a model that translates back: the noisy channel of Yee et al. (2019).
+ * A translation that leaves out or changes a part of its source makes the source less likely, which the search cannot see.
+ */
+#ifndef TR_API_RERANK_H
+#define TR_API_RERANK_H
+
+#include "api/context.h"
+
+typedef struct tr_reranker {
+    tr_context *reverse;             /* of the model that translates back; NULL: hypotheses stay as the search ranks them */
+    tr_language_pair pair;           /* its languages */
+    const tr_tokenizer *translation; /* makes the text of hypotheses */
+    float weight;
+} tr_reranker;
+
+/* Whether a call with these options ranks hypotheses again. If it does, *reranker is what tr_rerank needs; else zero.
+ * options: resolved. TR_ERROR_ARGUMENT: the model that translates back does not have the languages. */
+tr_status tr_reranker_init(const tr_context *context, const tr_translate_options *options, tr_reranker *reranker,
+                           tr_error *error);
+
+/* Sorts the hypotheses of each of these requests by score + weight * the mean log-probability of the source's tokens, given
+ * the hypothesis. Hypotheses that loop stay behind the others. A request that the model that translates back cannot take,
+ * because it is too long, stays as it is. */
+tr_status tr_rerank(const tr_reranker *reranker, tr_request *requests, size_t count, tr_error *error);
+
+#endif
