@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/capitals.h"
 #include "text/tags.h"
 #include "text/sentences.h"
 #include "util/utf8.h"
@@ -823,16 +824,8 @@ static tr_status plan_sentences(planner *p, tr_split split, tr_error *error)
         found[i].end += text->begin;
     }
     tr_tags_pair(text->data, text->size, found, spans.count);
-    if (status == TR_OK && p->protection && p->protection->terms)
-        status = tr_add_term_spans(plan, p->protection, text->data, text->begin, text->size, error);
     if (status == TR_OK && p->protection)
-        status = tr_add_target_spans(plan, p->protection, text->data, text->begin, text->size, error);
-    if (status == TR_OK && p->protection && p->protection->from == TR_FIGURES_ENGLISH)
-        status = tr_add_item_spans(plan, text->data, text->begin, text->size, error);
-    if (status == TR_OK && p->figures)
-        status = tr_add_figure_spans(plan, p->protection, text->data, text->begin, text->size, error);
-    if (status == TR_OK && p->protection && p->protection->from == TR_FIGURES_CHINESE)
-        status = tr_add_digit_spans(plan, text->data, text->begin, text->size, error);
+        status = tr_add_pair_spans(plan, p->protection, text->data, text->begin, text->size, p->figures, error);
     spans = (span_list){(const tr_kept_span *)(const void *)plan->spans.data, plan->spans.size / sizeof *found};
     tr_sentences sentences = {.text = text->data, .size = text->size, .at = text->begin};
     while (status == TR_OK && next_sentence(p, split, &sentences, spans, &sentence)) {

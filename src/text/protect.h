@@ -41,11 +41,6 @@ const tr_stand_in_use *tr_uses_of(const tr_text_chunk *chunk);
 /* Appends what takes a use's place in the translation; plural: a term in its plural. */
 bool tr_use_append(const tr_text_chunk *chunk, const char *text, const tr_stand_in_use *use, bool plural, tr_buffer *out);
 
-/* Whether text[begin .. end) has, outside of its spans [count], a row of words in capitals that are no abbreviations, and
- * the target language has no capitals. Networks know small letters far better. */
-bool tr_is_in_capitals(const tr_protection *protection, const char *text, const tr_kept_span *spans, size_t count,
-                       size_t begin, size_t end);
-
 /* Appends to the plan the uses of the spans between two bytes of a text. TR_ERROR_MEMORY */
 tr_status tr_uses_add(tr_plan *plan, const tr_protection *protection, const char *text, const tr_kept_span *spans,
                       size_t count, size_t begin, size_t end, tr_text_chunk *chunk, tr_error *error);
@@ -65,25 +60,12 @@ typedef struct tr_use_place {
 /* What stands for a span where figures are looked for: U+FFFC. */
 #define TR_BLANK "\xef\xbf\xbc"
 
-/* Appends the figures of text[begin .. end) that a translation must say, and that a rule writes in the target language, to
- * the spans of a plan, in order; those that overlap one of them are left out. TR_ERROR_MEMORY */
-tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
-                              tr_error *error);
-
-/* The same for digits that most vocabularies lack, which the network sees in others: see TR_SPAN_DIGITS. */
-tr_status tr_add_digit_spans(tr_plan *plan, const char *text, size_t begin, size_t end, tr_error *error);
-
-/* The same for words in Chinese characters and kana, where the target language has these and the source language does not.
- */
-tr_status tr_add_target_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
-                              tr_error *error);
-
-/* The same for the numbers of items at the beginnings of lines, of English texts: 1. 12) (3) b) */
-tr_status tr_add_item_spans(tr_plan *plan, const char *text, size_t begin, size_t end, tr_error *error);
-
-/* The same for the terms of the glossary. */
-tr_status tr_add_term_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
-                            tr_error *error);
+/* Adds to the spans of a plan, in order, what else text[begin .. end) must keep: the terms of the glossary, Chinese and kana
+ * words for a target language that has these, the numbers of English items, and Chinese digits that most vocabularies lack;
+ * with figures, the numbers that a rule writes in the target language. Those that overlap a span are left out, but for
+ * terms. TR_ERROR_MEMORY */
+tr_status tr_add_pair_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
+                            bool figures, tr_error *error);
 
 /* Finds the stand-ins in a translation of a chunk. places [*count <= use_count]: those that are there once, in the order of
  * the translation. False: one is missing or comes twice, or a span is there without its stand-in. */

@@ -1,0 +1,104 @@
+#define _GNU_SOURCE
+#include "text/capitals.h"
+
+#include <string.h>
+
+#include "text/span_scan.h"
+
+/* The end of a word of ASCII capitals at text[at], with apostrophes; at: there is none. */
+static size_t skip_capitals(const char *text, size_t end, size_t at)
+{
+    size_t k = at;
+    while (k < end && (tr_is_ascii_capital(text[k]) || (text[k] == '\'' && k > at)))
+        k++;
+    const bool glued = k < end && (tr_is_identifier(text[k]) || (unsigned char)text[k] >= 0xc0);
+    return glued ? at : k;
+}
+
+/* The end of a row of words in capitals from text[at] on; at: there is none. *sure: it is none of abbreviations, as it has
+ * two words, one of five letters at least, or four, one of two letters at most. */
+static size_t skip_capital_row(const char *text, size_t end, size_t at, bool *sure)
+{
+    size_t words = 0, longest = 0, shortest = SIZE_MAX, row = at;
+    for (size_t begin = at; begin < end;) {
+        const size_t word = skip_capitals(text, end, begin);
+        if (word == begin)
+            break;
+        words++;
+        longest = word - begin > longest ? word - begin : longest;
+        shortest = word - begin < shortest ? word - begin : shortest;
+        row = begin = word;
+        while (begin < end && strchr(",.:;!?\"-", text[begin]))
+            begin++;
+        if (begin == end || text[begin] != ' ')
+            break;
+        while (begin < end && (text[begin] == ' ' || text[begin] == '"' || text[begin] == '-'))
+            begin++;
+    }
+    *sure = (words >= 2 && longest >= 5) || (words >= 4 && shortest <= 2);
+    return row;
+}
+
+static bool begins_word(const char *text, size_t begin, size_t at)
+{
+    return at == begin || !(tr_is_identifier(text[at - 1]) || (unsigned char)text[at - 1] >= 0x80);
+}
+
+/* Where a row of words in capitals begins in text[begin .. end); end: there is none. *row: its end. */
+static size_t find_capital_row(const char *text, size_t begin, size_t end, size_t *row)
+{
+    for (size_t at = begin; at<end; at = *row> at ? *row : at + 1) {
+        bool sure = false;
+        *row = begins_word(text, begin, at) ? skip_capital_row(text, end, at, &sure) : at;
+        if (sure)
+            return at;
+    }
+    return *row = end;
+}
+
+bool tr_is_in_capitals(const tr_protection *protection, const char *text, const tr_kept_span *spans, size_t count,
+                       size_t begin, size_t end)
+{
+    const tr_scripts cased =
+        tr_script_bit(TR_LATIN) | tr_script_bit(TR_GREEK) | tr_script_bit(TR_CYRILLIC) | tr_script_bit(TR_ARMENIAN);
+    size_t at = begin, row;
+    if (!protection || !(protection->source & tr_script_bit(TR_LATIN)) || !protection->target || protection->target & cased)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (spans[i].begin > at && find_capital_row(text, at, spans[i].begin, &row) < spans[i].begin)
+            return true;
+        at = spans[i].end;
+    }
+    return at < end && find_capital_row(text, at, end, &row) < end;
+}
+
+/* Words that keep their capital in small letters. */
+static bool is_capitalised(const char *word, size_t size)
+{
+    static const char names[] =
+        " I MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY JANUARY FEBRUARY MARCH APRIL JUNE "
+        "JULY AUGUST SEPTEMBER OCTOBER NOVEMBER DECEMBER CHRISTMAS ";
+    const char *found = memmem(names, sizeof names - 1, word, size);
+    return found && found[-1] == ' ' && found[size] == ' ';
+}
+
+bool tr_append_small(const char *text, size_t begin, size_t end, bool first, tr_buffer *out)
+{
+    const size_t from = out->size;
+    size_t row;
+    if (!tr_buffer_append(out, text + begin, end - begin))
+        return false;
+    for (size_t at = begin; (at = find_capital_row(text, at, end, &row)) < end; at = row)
+        for (size_t i = at; i < row; i++) {
+            size_t word = i;
+            while (word < row && tr_is_ascii_capital(text[word]))
+                word++;
+            if (word == i)
+                continue;
+            const bool kept = (first && i == begin) || is_capitalised(text + i, word - i);
+            for (size_t k = i + kept; k < word; k++)
+                out->data[from + (k - begin)] = (char)(text[k] | 0x20);
+            i = word - 1;
+        }
+    return true;
+}
