@@ -465,17 +465,30 @@ static size_t read_money(const reader *r, const numeral *n, tr_decimal *value)
     return end;
 }
 
-/* The end of 一米八三, 三十八度五, 九秒八三, and its value; n->end: it is something else. */
+/* One or two ASCII digits at text[begin], which are a number of their own; else begin. */
+static size_t read_two_digits(const reader *r, size_t begin, uint64_t *value, int *count)
+{
+    size_t end = begin;
+    *value = 0;
+    while (end < r->size && end < begin + 3 && tr_is_ascii_digit(r->text[end]))
+        *value = *value * 10 + (uint64_t)(r->text[end++] - '0');
+    *count = (int)(end - begin);
+    return end < r->size && (tr_is_identifier(r->text[end]) || strchr("./:%-", r->text[end])) ? begin : end;
+}
+
+/* The end of 一米八三, 1米83, 三十八度五, 九秒八三, and its value; n->end: it is something else. */
 static size_t read_after_unit(const reader *r, const numeral *n, tr_decimal *value)
 {
     uint64_t decimals = 0;
     size_t length;
     int count;
-    if (!any_follows(r, n->end, "米 度 秒 ", &length) || n->literal || whole(n->value) < 0)
+    if (!any_follows(r, n->end, "米 度 秒 ", &length) || whole(n->value) < 0 || (n->literal && follows(r, n->end, "秒")))
         return n->end;
-    const size_t begin = n->end + length, end = read_positional(r, begin, &decimals, &count);
+    const size_t begin = n->end + length;
+    const size_t end =
+        n->literal ? read_two_digits(r, begin, &decimals, &count) : read_positional(r, begin, &decimals, &count);
     size_t unit;
-    if (count < 1 || count > 2 || han_unit(peek(r, end, &unit)) || any_follows(r, end, measures, &unit) ||
+    if (end == begin || count < 1 || count > 2 || han_unit(peek(r, end, &unit)) || any_follows(r, end, measures, &unit) ||
         any_follows(r, end, "个 点 分 楼 ", &unit))
         return n->end;
     *value = tr_decimal_of((uint64_t)whole(n->value) * power(count) + decimals, count);

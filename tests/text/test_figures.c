@@ -133,6 +133,7 @@ static void known_mistakes_are_noticed(void **state)
     (void)state;
     static const char *const wrong[][2] = {
         {"增长了12.5%", "increased by 125%"},
+        {"身高1米85", "1 85 tall"},
         {"总投资15.6亿元", "total investment is 156 million yuan"},
         {"可以给您九五折", "I can give you 95 percent off"},
         {"八五折", "twenty-five percent off"},
@@ -176,6 +177,10 @@ static void known_mistakes_are_noticed(void **state)
         {"伍佰陆拾元", "560 yuan"},
         {"陆万伍仟肆佰叁拾贰元", "65,432 yuan"},
         {"苹果一斤2块5", "a jin of apples is 2.5 yuan"},
+        {"身高1米85，体重70公斤", "1.85 meters tall, weighs 70 kilograms"},
+        {"烧到38度5", "a fever of 38.5 degrees"},
+        {"100米10秒8", "100 meters in 10 seconds, 8"},
+        {"3米5个人", "3 meters, 5 people"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (chinese_agrees(wrong[i][0], wrong[i][1]))
