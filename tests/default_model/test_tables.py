@@ -2,7 +2,7 @@
 """Translates the two hundred lines of a table and checks, by category, for words that must and words that must not
 appear in each translation. A line fails as well if its translation loops, ends early or is in part not translated.
 
-    test_tables.py TABLE TOOL MODEL AT_LEAST [--show]     --show: print what fails
+    test_tables.py TABLE TOOL MODEL AT_LEAST [--show] [OPTIONS]     --show: print what fails; OPTIONS: of TOOL
 
 everyday.tsv has everyday lines, prose.tsv has news, office prose, figures, names, chat, idioms and signs; the same from
 English to Chinese in *.en-zh.tsv. Patterns are regular expressions in any case, separated by semicolons: for whole words
@@ -70,18 +70,19 @@ def faults(source, text, wanted, unwanted):
     return out + list(faults_of_english(source, text) if to_english else faults_of_chinese(source, text, wanted))
 
 
-def translate(tool, model, sources):
+def translate(tool, model, options, sources):
     text = "\n".join(sources).encode() + b"\n"
-    done = subprocess.run([tool, "-m", model, "--json"], input=text, capture_output=True, check=False)
+    done = subprocess.run([tool, "-m", model, "--json", *options], input=text, capture_output=True, check=False)
     if done.returncode or done.stderr:
         sys.exit(done.stderr.decode())
     return [json.loads(line)["text"] for line in done.stdout.decode().splitlines()]
 
 
 def main():
-    path, tool, model, at_least, *show = sys.argv[1:]
+    path, tool, model, at_least, *options = sys.argv[1:]
+    show = options[:1] == ["--show"]
     table, at_least = list(read(pathlib.Path(path))), int(at_least)
-    texts = translate(tool, model, [source for _, source, _, _ in table])
+    texts = translate(tool, model, options[show:], [source for _, source, _, _ in table])
     assert len(table) == len({source for _, source, _, _ in table}) == len(texts) == LINES, (len(table), len(texts))
     passed, all_lines = collections.Counter(), collections.Counter()
     for (category, source, wanted, unwanted), text in zip(table, texts):
