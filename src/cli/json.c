@@ -230,8 +230,6 @@ bool cli_json_translation(const cli_settings *s, const cli_translation *t, tr_bu
     if (s->scores)
         cli_json_real(j, "score", t->score);
     cli_json_whole(j, "tokens", r->target_tokens);
-    if (s->chose_beam && s->search.beam > 1)
-        cli_json_whole(j, "beam", s->search.beam);
     if (s->scores)
         put_scores(j, t);
     if (s->alignment) {
