@@ -24,6 +24,7 @@ enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20, SAMPLE =
 
 /* What --beam auto chooses where --rerank has a model: on development text, more hypotheses change little. */
 enum { BEAM_RANKED = 16 };
+enum { RANKED_TEXT = 4096 }; /* bytes of TEXT that --rerank auto ranks, at most */
 
 typedef struct translation {
     const cli_settings *settings;
@@ -445,15 +446,25 @@ static bool asks_for_rerank(const cli_settings *s)
     return s->rerank && strcmp(s->rerank, "auto") != 0 && strcmp(s->rerank, "off") != 0;
 }
 
-/* --rerank auto: where a person waits for a few lines and does not feel what it costs, and wants the best translation alone.
- * --beam auto: BEAM_RANKED with --rerank, else greedy; see set_options. */
+/* Whether input is what a person waits for, and for whom ranking takes no time that is felt: short TEXT, typed lines. */
+static bool is_awaited(const cli_settings *s)
+{
+    size_t size = 0;
+    for (int i = 0; i < s->argument_count && size <= RANKED_TEXT; i++)
+        size += strlen(s->arguments[i]) + 1;
+    if (s->argument_count)
+        return !s->output_dir && size <= RANKED_TEXT;
+    return (!s->input || strcmp(s->input, "-") == 0) && isatty(STDIN_FILENO);
+}
+
+/* --rerank auto: for awaited input, of which the best translation alone is wanted. --beam auto: BEAM_RANKED with --rerank,
+ * else greedy; see set_options. */
 static cli_settings choose_beam(const cli_settings *settings)
 {
     cli_settings s = *settings;
-    const bool typed = !s.argument_count && (!s.input || strcmp(s.input, "-") == 0) && isatty(STDIN_FILENO);
     const bool one = s.search.n_best == 1 && !s.search.alternatives && !s.search.sample && !s.stream && !s.tokens;
     s.chose_beam = s.search.beam == CLI_AUTO;
-    if (!asks_for_rerank(&s) && !(s.chose_beam && one && ((s.argument_count && !s.output_dir) || typed)))
+    if (!asks_for_rerank(&s) && !(s.chose_beam && one && is_awaited(&s)))
         s.rerank = "off";
     if (s.chose_beam)
         s.search.beam = asks_for_rerank(&s) && !s.search.sample ? BEAM_RANKED : 1;

@@ -120,6 +120,8 @@ class Rerank(CommandTest):
                            (["-n1", "-i", "-"], {"stdin": line})]:
             self.assertEqual(self.good(*args, env=self.PAIR, **more), self.good("-b1", SENTENCE, env=self.PAIR), args)
         self.assertEqual(self.beam(SENTENCE), 1)  # a named model translates as it is
+        self.assertEqual(self.beam(SENTENCE * 227, env=self.PAIR), 16)
+        self.assertEqual(self.beam(SENTENCE * 228, env=self.PAIR), 1)  # a person would feel the wait
 
     def test_terminal(self):
         for args, typed in ((), 16), (("-i", "-"), 16), (("-i", self.file("in", text_of([SENTENCE]))), 1):
