@@ -281,9 +281,9 @@ TR_API const char *tr_options_name(size_t index, const char **type);
  *                                        (TR_FLAG_PASSED_THROUGH). Not for texts with a prefix, nor for tokens.
  *   rerank_weight      float   0.3       With a model that translates back (tr_options_set_reverse_model) and a beam: a
  *                                        hypothesis' rank is its score, plus rerank_weight times the mean log-probability of
- *                                        the source's tokens given the hypothesis, by that model. Scores in results are
- *                                        those without it. 0 .. 100; 0: ranks are scores. Not with alternatives, and not for
- *                                        tokens.
+ *                                        the source's tokens given the hypothesis, by that model. Hypotheses are then in the
+ *                                        order of their ranks, not of their scores; with loop_guard, those that loop are
+ * left out. 0 .. 100; 0: ranks are scores. Not with alternatives, and not for tokens.
  *
  * Submitting: tr_queue_submit, besides those of translating
  *
@@ -316,9 +316,13 @@ TR_API const char *tr_options_name(size_t index, const char **type);
 TR_API tr_status tr_options_add_model(tr_options *options, const tr_model *model, double weight, tr_error *error);
 
 /* The model that translates back from the target language to the source language, for contexts: where option beam is above
- * 1, it ranks the hypotheses of tr_translate by how likely they make the source (the noisy channel of Yee et al., 2019).
- * What a translation leaves out or changes costs it its rank. It must have a tokenizer and outlive the context; contexts may
- * share it. NULL: none. Queues have none. */
+ * 1, it ranks the hypotheses of tr_translate by how likely they make the source (the noisy channel of Yee et al., 2019); see
+ * rerank_weight. What a translation leaves out or changes costs it its rank. The model must outlive the context; contexts
+ * may share it. NULL: none.
+ *
+ * tr_context_create fails if it lacks a tokenizer of either side (TR_ERROR_ARGUMENT, TR_ERROR_UNSUPPORTED) or translates
+ * another pair (TR_ERROR_ARGUMENT), tr_translate if it lacks the languages of a call (TR_ERROR_ARGUMENT), tr_queue_create
+ * always (TR_ERROR_ARGUMENT). */
 TR_API void tr_options_set_reverse_model(tr_options *options, const tr_model *model);
 
 /* A glossary: words of the source language and what stands for them in translations, for every model. Where a text has

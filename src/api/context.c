@@ -152,16 +152,19 @@ static tr_status check_context_options(const tr_context_options *options, tr_err
     return TR_OK;
 }
 
+/* "" is unknown. */
 static bool may_be_same(const char *a, const char *b)
 {
     char base_a[TR_LANGUAGE], base_b[TR_LANGUAGE];
     return !tr_language_base(a, base_a) || !tr_language_base(b, base_b) || strcmp(base_a, base_b) == 0;
 }
 
-/* Of models of one pair. */
+/* Models of several languages are asked when a call names some. */
 static tr_status check_way_back(const tr_model *model, const tr_model *reverse, tr_error *error)
 {
     const tr_package *p = &model->package, *q = &reverse->package;
+    if (p->languages.count || q->languages.count)
+        return TR_OK;
     if (may_be_same(p->source_language, q->target_language) && may_be_same(p->target_language, q->source_language))
         return TR_OK;
     return tr_fail(error, TR_ERROR_ARGUMENT, "%.200s: translates %s to %s, not %s back to %s", reverse->path,
@@ -178,8 +181,11 @@ static tr_status make_reverse(const tr_model *model, const tr_context_options *o
     o.batch_size = options->batch_size;
     o.cache_bytes = 0;
     tr_status status = check_way_back(model, options->reverse, error);
+    const tr_tokenizer *target;
     if (status == TR_OK)
         status = tr_model_needs_tokenizer(options->reverse, error);
+    if (status == TR_OK)
+        status = tr_model_target_tokenizer(options->reverse, &target, error);
     return status == TR_OK ? tr_make_context(options->reverse, &o, reverse, error) : status;
 }
 

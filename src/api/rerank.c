@@ -7,6 +7,12 @@
 #include "run/score.h"
 #include "text/protect.h"
 
+/* A language of a call, or the model's own; NULL: unknown. */
+static const char *language_of(const char *wanted, const char *own)
+{
+    return wanted ? wanted : *own ? own : NULL;
+}
+
 tr_status tr_reranker_init(const tr_context *context, const tr_translate_options *options, tr_reranker *reranker,
                            tr_error *error)
 {
@@ -15,9 +21,17 @@ tr_status tr_reranker_init(const tr_context *context, const tr_translate_options
     *reranker = (tr_reranker){0};
     if (!reverse || s->beam < 2 || s->alternatives || options->rerank_weight <= 0)
         return TR_OK;
-    *reranker = (tr_reranker){
-        .reverse = context->reverse, .translation = context->model->tokenizer, .weight = options->rerank_weight};
-    return tr_context_languages(reverse, options->target_language, options->source_language, true, &reranker->pair, error);
+    *reranker = (tr_reranker){.reverse = context->reverse,
+                              .translation = context->model->tokenizer,
+                              .weight = options->rerank_weight,
+                              .loop_guard = options->loop_guard};
+    const tr_package *package = &context->model->package;
+    const bool one_pair = !reverse->model->package.languages.count;
+    const char *from = one_pair ? NULL : language_of(options->target_language, package->target_language);
+    const char *to = one_pair ? NULL : language_of(options->source_language, package->source_language);
+    tr_error own;
+    const tr_status status = tr_context_languages(reverse, from, to, true, &reranker->pair, &own);
+    return status == TR_OK ? status : tr_fail(error, status, "%.200s: %.250s", reverse->model->path, own.message);
 }
 
 /* What is scored: for each request that is ranked again, the source's tokens as a target, and its hypotheses' as sources. */
@@ -106,13 +120,13 @@ static tr_status add_request(reranking *r, size_t index, tr_error *error)
         r->pairs[at].target_length = (int)length;
         fits = r->pairs[at].tokens <= r->reranker->pair.limit;
     }
-    if (fits) {
+    if (status == TR_OK && fits) {
         r->pair_of[index] = first_pair;
-    } else {
-        r->pair_count = first_pair;
-        r->ids.size = target;
+        return TR_OK;
     }
-    return status;
+    r->pair_count = first_pair;
+    r->ids.size = target;
+    return status == TR_ERROR_MEMORY ? status : TR_OK; /* else a vocabulary cannot spell it */
 }
 
 /* A stable sort by rank, the largest first. */
@@ -131,17 +145,21 @@ static void sort_hypotheses(tr_hypotheses *found, double *ranks)
     }
 }
 
-static void rank_request(tr_request *request, const tr_score *scores, float weight)
+/* Hypotheses that loop are left out, if there are others. */
+static void rank_request(const tr_reranker *reranker, tr_request *request, const tr_score *scores)
 {
     double ranks[TR_MAX_BEAM];
     tr_hypotheses *found = &request->found;
+    size_t good = 0;
     for (size_t h = 0; h < found->count; h++) {
         const tr_hypothesis *hypothesis = &found->items[h];
-        const bool loops = tr_first_loop_end(hypothesis->ids, (int)hypothesis->count);
-        const double rank = (double)hypothesis->score + (double)weight * (double)scores[h].mean_log_probability;
+        const bool loops = reranker->loop_guard && tr_first_loop_end(hypothesis->ids, (int)hypothesis->count);
+        const double rank = (double)hypothesis->score + (double)reranker->weight * (double)scores[h].mean_log_probability;
         ranks[h] = loops || !isfinite(rank) ? -INFINITY : rank;
+        good += isfinite(ranks[h]);
     }
     sort_hypotheses(found, ranks);
+    tr_hypotheses_cut(found, good ? good : found->count);
     request->target = found->items[0].ids;
     request->target_length = (int)found->items[0].count;
     request->finished = found->items[0].finished;
@@ -150,7 +168,9 @@ static void rank_request(tr_request *request, const tr_score *scores, float weig
 static tr_status score_pairs(reranking *r, tr_score *scores, tr_error *error)
 {
     const tr_reranker *reranker = r->reranker;
-    const tr_score_options options = tr_score_default_options();
+    tr_score_options options = tr_score_default_options();
+    options.on_progress = reranker->on_progress;
+    options.on_progress_argument = reranker->on_progress_argument;
     for (size_t i = 0; i < r->pair_count; i++) {
         r->pairs[i].source = r->ids.data + r->sources[i];
         r->pairs[i].target = r->ids.data + r->targets[i];
@@ -159,7 +179,7 @@ static tr_status score_pairs(reranking *r, tr_score *scores, tr_error *error)
                                       scores, error);
     for (size_t i = 0; status == TR_OK && i < r->count; i++)
         if (r->pair_of[i] != SIZE_MAX)
-            rank_request(&r->requests[i], &scores[r->pair_of[i]], reranker->weight);
+            rank_request(reranker, &r->requests[i], &scores[r->pair_of[i]]);
     return status;
 }
 

@@ -517,9 +517,13 @@ static tr_status find_stand_ins(void *argument, const tr_stand_ins **found, tr_e
     return tr_model_stand_ins(c->context->model, &c->pair, found, error);
 }
 
-static tr_status rank(void *argument, tr_request *requests, size_t count, tr_error *error)
+static tr_status rank(void *argument, tr_request *requests, size_t count,
+                      int (*on_progress)(void *argument, const tr_progress *progress), void *on_progress_argument,
+                      tr_error *error)
 {
-    const tr_text_call *c = argument;
+    tr_text_call *c = argument;
+    c->reranker.on_progress = on_progress;
+    c->reranker.on_progress_argument = on_progress_argument;
     return tr_rerank(&c->reranker, requests, count, error);
 }
 

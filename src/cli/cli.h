@@ -37,8 +37,9 @@ typedef enum cli_shell { CLI_BASH = 1, CLI_ZSH, CLI_FISH } cli_shell;
 typedef struct cli_settings {
     const cli_command *command;
     const char *model;                        /* NULL: the default model */
-    const char *rerank;                       /* "on", "off", or the model that translates back; NULL: "auto" */
-    bool chose_rerank;                        /* it was "auto", so its model is not needed */
+    const char *rerank;                       /* as given, see cli_rerank_of; NULL: auto */
+    bool ranks;                               /* the model of --rerank is looked for */
+    const char *reverse;                      /* its path; NULL: none */
     cli_list ensemble;                        /* further models, PATH[:WEIGHT], that decode together with it */
     const char *models;                       /* a folder of models; NULL: none */
     const char *source, *target;              /* languages, NULL: the model's */

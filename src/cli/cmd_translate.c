@@ -28,7 +28,6 @@ enum { RANKED_TEXT = 4096 }; /* bytes of TEXT that --rerank auto ranks, at most 
 
 typedef struct translation {
     const cli_settings *settings;
-    cli_settings *chosen; /* the same: their beam depends on the models */
     cli_route route;
     cli_translator translator;
     tr_ids forbidden;    /* --forbid */
@@ -96,11 +95,11 @@ static int set_options(translation *j)
         status = cli_align_options(s, &route->models[i], &options->alignment);
     if (!status)
         status = cli_forbidden_ids(s, &route->models[route->count - 1], &j->forbidden);
-    if (s->chose_beam && route->models[0].reverse && s->search.n_best <= BEAM_RANKED)
-        j->chosen->search.beam = BEAM_RANKED;
-    if (s->chose_beam && s->search.beam > 1 && s->verbose)
-        cli_note("beam %d: chosen by --beam auto", s->search.beam);
     options->search = cli_search_options(s, &j->forbidden);
+    if (s->chose_beam && s->ranks && !route->models[0].reverse) /* auto, and there is none */
+        options->search.beam = 1;
+    if (s->chose_beam && options->search.beam > 1 && s->verbose)
+        cli_note("beam %d: chosen by --beam auto", options->search.beam);
     return status;
 }
 
@@ -409,8 +408,8 @@ static void print_stats(const translation *j)
     for (int i = 0; i < j->route.count; i++)
         load_seconds += j->route.models[i].load_seconds;
     char beam[24] = "";
-    if (j->settings->chose_beam && j->settings->search.beam > 1)
-        snprintf(beam, sizeof beam, ", beam %d", j->settings->search.beam);
+    if (j->settings->chose_beam && j->translator.options.search.beam > 1)
+        snprintf(beam, sizeof beam, ", beam %d", j->translator.options.search.beam);
     cli_note("%" PRIu64 " sentences, %" PRIu64 " tokens, %.3f s, %.1f tokens/s, %" PRIu64
              " repeated lines, load %.1f ms, peak %.1f MB%s",
              t->sentences, t->target_tokens, t->seconds, t->seconds > 0 ? (double)t->target_tokens / t->seconds : 0.0,
@@ -440,12 +439,6 @@ static bool has_threshold(const translation *j)
     return has;
 }
 
-/* Whether --rerank names a model, or asks for one. */
-static bool asks_for_rerank(const cli_settings *s)
-{
-    return s->rerank && strcmp(s->rerank, "auto") != 0 && strcmp(s->rerank, "off") != 0;
-}
-
 /* Whether input is what a person waits for, and for whom ranking takes no time that is felt: short TEXT, typed lines. */
 static bool is_awaited(const cli_settings *s)
 {
@@ -462,12 +455,13 @@ static bool is_awaited(const cli_settings *s)
 static cli_settings choose_beam(const cli_settings *settings)
 {
     cli_settings s = *settings;
-    const bool one = s.search.n_best == 1 && !s.search.alternatives && !s.search.sample && !s.stream && !s.tokens;
+    const cli_rerank wanted = cli_rerank_of(&s);
+    const bool several = s.search.n_best > 1 || s.search.alternatives;
+    const bool one = !several && !s.search.sample && !s.stream && !s.tokens;
     s.chose_beam = s.search.beam == CLI_AUTO;
-    if (!asks_for_rerank(&s) && !(s.chose_beam && one && is_awaited(&s)))
-        s.rerank = "off";
+    s.ranks = wanted == CLI_RERANK_AUTO ? s.chose_beam && one && is_awaited(&s) : wanted != CLI_RERANK_OFF;
     if (s.chose_beam)
-        s.search.beam = asks_for_rerank(&s) && !s.search.sample ? BEAM_RANKED : 1;
+        s.search.beam = s.ranks && !s.search.sample ? BEAM_RANKED : 1;
     if (s.chose_beam && s.search.beam < s.search.n_best && !s.search.sample && !s.search.alternatives)
         s.search.beam = s.search.n_best;
     return s;
@@ -563,12 +557,11 @@ static int translate_files(translation *j, const cli_settings *settings)
 
 int cli_translate(const cli_settings *given)
 {
-    cli_settings chosen = choose_beam(given);
-    const cli_settings *settings = &chosen;
+    const cli_settings chosen = choose_beam(given), *settings = &chosen;
     int status = cli_check_translate_options(settings);
     if (status)
         return status;
-    translation j = {.settings = settings, .chosen = &chosen};
+    translation j = {.settings = settings};
     tr_error error;
     tr_glossary *glossary = NULL;
     if (settings->glossary && tr_glossary_open(settings->glossary, &glossary, &error))

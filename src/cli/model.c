@@ -6,6 +6,7 @@
 #include "cli/hub.h"
 #include "cli/signals.h"
 #include "cli/suggest.h"
+#include "cli/translate_options.h"
 #include "util/clock.h"
 #include "util/process.h"
 
@@ -162,23 +163,39 @@ static int open_ensemble(cli_model *model, const cli_settings *settings, const t
     return status;
 }
 
-/* Opens the model that translates back. */
-static int open_reverse(cli_model *model, const cli_settings *settings, const tr_model_options *options,
+/* Opens the model that translates back. Options of -m that say what tokens can come do not hold for it. */
+static int open_reverse(cli_model *model, const cli_settings *settings, const tr_model_options *options, tr_error *error)
+{
+    tr_model_options own = *options;
+    own.shortlist = "off";
+    own.full_vocabulary = false;
+    own.attention_windows = NULL;
+    if (own.load == TR_LOAD_MAP)
+        cli_guard_model_file("-m or --rerank", NULL);
+    if (tr_open_model(settings->reverse, &own, &model->reverse, error))
+        return CLI_FAILED;
+    if (settings->verbose)
+        cli_note("translations are ranked by %s", settings->reverse);
+    return CLI_DONE;
+}
+
+/* Makes the context, with the model that translates back; without it, if nobody asked for it and it cannot be used. */
+static int make_context(cli_model *model, const cli_settings *settings, const tr_model_options *options,
                         tr_context_options *context)
 {
     tr_error error;
-    if (options->load == TR_LOAD_MAP)
-        cli_guard_model_file(settings->rerank, NULL);
-    if (tr_open_model(settings->rerank, options, &model->reverse, &error)) {
-        if (!settings->chose_rerank)
+    if (settings->reverse) {
+        int status = open_reverse(model, settings, options, &error);
+        context->reverse = model->reverse;
+        if (!status && !tr_make_context(model->model, context, &model->context, &error))
+            return CLI_DONE;
+        if (cli_rerank_of(settings) != CLI_RERANK_AUTO)
             return cli_fail_error(&error);
         cli_warn(settings, "%s (it would rank translations; --rerank off)", error.message);
-        return CLI_DONE;
+        tr_model_close(model->reverse);
+        context->reverse = model->reverse = NULL;
     }
-    context->reverse = model->reverse;
-    if (settings->verbose)
-        cli_note("translations are ranked by %s", settings->rerank);
-    return CLI_DONE;
+    return tr_make_context(model->model, context, &model->context, &error) ? cli_fail_error(&error) : CLI_DONE;
 }
 
 /* ------------------------------------------------------------------------------------------------------------ opening */
@@ -237,10 +254,8 @@ int cli_model_open(cli_model *model, const cli_settings *settings, bool with_con
         status = check_pieces(settings, model);
     if (!status && with_context && settings->ensemble.count)
         status = open_ensemble(model, settings, &options, &context);
-    if (!status && with_context && settings->rerank)
-        status = open_reverse(model, settings, &options, &context);
-    if (!status && with_context && tr_make_context(model->model, &context, &model->context, &error))
-        status = cli_fail_error(&error);
+    if (!status && with_context)
+        status = make_context(model, settings, &options, &context);
     model->load_seconds = tr_seconds() - start;
     if (status)
         cli_model_close(model);

@@ -34,7 +34,7 @@ bool cli_is_into_chinese(const char *source, const char *target);
  * not in the cache are downloaded. Prints a message on failure. */
 int cli_model_find(char path[TR_PATH], const cli_settings *settings);
 
-/* Finds and opens the model; if with_context, with a context, --ensemble, and the model of settings->rerank, a path or NULL.
+/* Finds and opens the model; if with_context, with a context, --ensemble, and the model settings->reverse.
  * Prints a message on failure; then nothing needs closing. */
 int cli_model_open(cli_model *model, const cli_settings *settings, bool with_context);
 void cli_model_close(cli_model *model);

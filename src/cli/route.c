@@ -3,6 +3,7 @@
 
 #include "cli/detect.h"
 #include "cli/signals.h"
+#include "cli/translate_options.h"
 #include "api/model_index.h"
 #include "tokenizer/language_codes.h"
 #include "tokenizer/scripts.h"
@@ -256,13 +257,7 @@ static int choose_models(cli_route *route, const cli_settings *settings, const c
     return CLI_DONE;
 }
 
-/* ------------------------------------------------------------------------------------------------------- and the way back
- */
-
-static bool is_word(const char *rerank, const char *word)
-{
-    return strcmp(rerank ? rerank : "auto", word) == 0;
-}
+/* ---------------------------------------------------------------------------------------------------------- the way back */
 
 /* Finds the model from the target of a step back to its source: among the two that come with the program, or in the folder.
  * False: there is none. */
@@ -271,39 +266,32 @@ static bool find_opposite(const cli_route *route, const cli_settings *step, char
     tr_route found;
     if (!route->index && !*route->en_zh)
         return false;
-    if (!route->index && !route->into_chinese)
-        return cli_opposite_model(path);
     if (!route->index)
-        return cli_default_model(path);
+        return route->into_chinese ? cli_default_model(path) : cli_opposite_model(path);
     if (tr_find_route(route->index, step->target, step->source, &found, NULL) != TR_OK || found.count != 1)
         return false;
     return snprintf(path, TR_PATH, "%s", found.steps[0].path) < TR_PATH;
 }
 
-/* Stores in each step's settings the model of --rerank, NULL: none. */
-static int choose_reverse(cli_route *route, const cli_settings *settings, cli_settings step_settings[TR_MAX_ROUTE_STEPS])
+/* Stores the model that ranks what one model translates in its settings. */
+static int choose_reverse(cli_route *route, cli_settings *step)
 {
+    const cli_rerank wanted = cli_rerank_of(step);
     int status = CLI_DONE;
-    for (int i = 0; i < route->count && !status; i++) {
-        char *path = route->reverse[i];
-        *path = 0;
-        step_settings[i].rerank = NULL;
-        if (is_word(settings->rerank, "off"))
-            continue;
-        if (is_word(settings->rerank, "auto") || is_word(settings->rerank, "on")) {
-            if (!find_opposite(route, &step_settings[i], path))
-                *path = 0;
-            if (!*path && is_word(settings->rerank, "on"))
-                status = cli_fail("--rerank on: there is no model that translates back; --rerank FILE names one");
-        } else if (route->count > 1) {
-            status = cli_usage(settings, "--rerank %s: two models translate; --rerank on takes those that lead back",
-                               settings->rerank);
-        } else {
-            status = cli_model_resolve(path, settings->rerank, settings);
-        }
-        step_settings[i].rerank = *path ? path : NULL;
-        step_settings[i].chose_rerank = is_word(settings->rerank, "auto");
-    }
+    if (!step->ranks || (route->count > 1 && wanted == CLI_RERANK_AUTO))
+        return CLI_DONE;
+    if (route->count > 1)
+        return cli_usage(step, "--rerank %s: two models translate, by way of a third language: not possible yet",
+                         step->rerank);
+    if (wanted == CLI_RERANK_PATH)
+        status = cli_model_resolve(route->reverse, step->rerank, step);
+    else if (find_opposite(route, step, route->reverse))
+        status = CLI_DONE;
+    else if (wanted == CLI_RERANK_ON)
+        status = cli_fail("--rerank on: there is no model that translates back; --rerank PATH names one");
+    else
+        return CLI_DONE;
+    step->reverse = route->reverse;
     return status;
 }
 
@@ -325,7 +313,7 @@ int cli_route_open(cli_route *route, const cli_settings *settings, const char *t
     if (route->index)
         status = choose_models(route, settings, source, step_settings);
     if (!status)
-        status = choose_reverse(route, settings, step_settings);
+        status = choose_reverse(route, &step_settings[0]);
     for (int i = 0; !status && i < route->count; i++)
         status = cli_model_open(&route->models[i], &step_settings[i], true);
     if (!status && route->count > 1)

@@ -9,11 +9,11 @@
 typedef struct cli_route {
     cli_model models[TR_MAX_ROUTE_STEPS]; /* [count]; the second translates what the first gives */
     int count;
-    tr_model_index *index;                     /* of --models; NULL: the model is named or a default one */
-    char detected[32];                         /* the source language of -s auto; "" without it */
-    char reverse[TR_MAX_ROUTE_STEPS][TR_PATH]; /* of --rerank, for each model; "": none */
-    char en_zh[TR_PATH];                       /* the model beside the default one; "": there is none, or it is not asked */
-    bool into_chinese;                         /* it is the one that was opened */
+    tr_model_index *index; /* of --models; NULL: the model is named or a default one */
+    char detected[32];     /* the source language of -s auto; "" without it */
+    char reverse[TR_PATH]; /* of --rerank; "": none */
+    char en_zh[TR_PATH];   /* the model beside the default one; "": there is none, or it is not asked */
+    bool into_chinese;     /* it is the one that was opened */
 } cli_route;
 
 /* Indexes a folder of models, and prints its warnings. A folder without any model is a failure, with a message. */

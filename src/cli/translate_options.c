@@ -162,6 +162,15 @@ static int check_stream(const cli_settings *s)
     return CLI_DONE;
 }
 
+cli_rerank cli_rerank_of(const cli_settings *settings)
+{
+    static const char *const words[] = {"auto", "on", "off"};
+    int i = 0;
+    while (i < 3 && settings->rerank && strcmp(settings->rerank, words[i]) != 0)
+        i++;
+    return (cli_rerank)i;
+}
+
 static int check_rerank(const cli_settings *s)
 {
     const char *with = s->search.sample         ? "--sample"
@@ -169,7 +178,8 @@ static int check_rerank(const cli_settings *s)
                        : s->stream              ? "--stream"
                        : s->tokens              ? "--tokens"
                                                 : NULL;
-    if (!s->rerank || strcmp(s->rerank, "auto") == 0 || strcmp(s->rerank, "off") == 0)
+    const cli_rerank wanted = cli_rerank_of(s);
+    if (wanted == CLI_RERANK_AUTO || wanted == CLI_RERANK_OFF)
         return CLI_DONE;
     if (with)
         return cli_usage(s, "--rerank %s: not with %s", s->rerank, with);

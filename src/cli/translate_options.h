@@ -9,6 +9,10 @@
 int cli_check_translate_options(const cli_settings *settings);
 int cli_check_search_options(const cli_settings *settings);
 
+/* What --rerank asks for. */
+typedef enum cli_rerank { CLI_RERANK_AUTO, CLI_RERANK_ON, CLI_RERANK_OFF, CLI_RERANK_PATH } cli_rerank;
+cli_rerank cli_rerank_of(const cli_settings *settings);
+
 /* --alignment-... for the library. Prints a message if the model has no such layer or head. */
 int cli_align_options(const cli_settings *settings, const cli_model *model, tr_align_options *options);
 

@@ -34,7 +34,7 @@ static tr_status take_token(void *argument, const tr_request *request, const tr_
     return job->token(job->argument, request, step, again, stop, error);
 }
 
-/* While requests are aligned the counts do not change, but the call can be cancelled. */
+/* While requests are ranked and aligned the counts do not change, but the call can be cancelled. */
 static int report_again(void *argument, const tr_progress *progress)
 {
     aligned_run *a = argument;
@@ -165,7 +165,8 @@ tr_status tr_run_aligned(tr_scheduler *scheduler, const tr_language_pair *langua
         a.since = counts ? *counts : (tr_progress){0};
         status = tr_scheduler_run(scheduler, &a.round, error);
         if (status == TR_OK && job->rank)
-            status = job->rank(job->argument, job->requests + first, a.round.count, error);
+            status = job->rank(job->argument, job->requests + first, a.round.count,
+                               options->on_progress ? report_again : NULL, &a, error);
         if (status == TR_OK)
             status = align_round(&a, error);
         if (status == TR_OK && job->done)

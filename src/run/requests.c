@@ -123,13 +123,19 @@ tr_status tr_hypotheses_copy(const tr_search_result *found, int count, tr_hypoth
     return tr_fail_memory(error, "translation");
 }
 
+void tr_hypotheses_cut(tr_hypotheses *hypotheses, size_t count)
+{
+    while (hypotheses->count > count) {
+        tr_hypothesis *last = &hypotheses->items[--hypotheses->count];
+        free(last->ids);
+        free(last->log_probabilities);
+        free(last->alignment.links);
+    }
+}
+
 void tr_hypotheses_clear(tr_hypotheses *hypotheses)
 {
-    for (size_t i = 0; i < hypotheses->count; i++) {
-        free(hypotheses->items[i].ids);
-        free(hypotheses->items[i].log_probabilities);
-        free(hypotheses->items[i].alignment.links);
-    }
+    tr_hypotheses_cut(hypotheses, 0);
     free(hypotheses->items);
     *hypotheses = (tr_hypotheses){0};
 }

@@ -27,7 +27,8 @@ tr_status tr_requests_order(const tr_request *requests, size_t count, size_t *or
 
 /* Copies count >= 1 hypotheses out of a worker's memory. On failure there are none. */
 tr_status tr_hypotheses_copy(const tr_search_result *found, int count, tr_hypotheses *copy, tr_error *error);
-void tr_hypotheses_clear(tr_hypotheses *hypotheses); /* frees what it owns, and zeroes it */
+void tr_hypotheses_cut(tr_hypotheses *hypotheses, size_t count); /* leaves the first count */
+void tr_hypotheses_clear(tr_hypotheses *hypotheses);             /* frees what it owns, and zeroes it */
 
 /* A text that waits for a request. */
 typedef struct tr_completion_wait {

@@ -49,8 +49,11 @@ typedef struct tr_job {
      * there. May be NULL. */
     tr_status (*token)(void *argument, const tr_request *request, const tr_decoded_token *step, bool again, bool *stop,
                        tr_error *error);
-    /* Of tr_run_aligned: NULL, or puts the hypotheses of requests that were searched in another order. */
-    tr_status (*rank)(void *argument, tr_request *requests, size_t count, tr_error *error);
+    /* Of tr_run_aligned: NULL, or puts the hypotheses of requests that were searched in another order. on_progress: NULL, or
+     * to be called meanwhile, since it may cancel the run. */
+    tr_status (*rank)(void *argument, tr_request *requests, size_t count,
+                      int (*on_progress)(void *argument, const tr_progress *progress), void *on_progress_argument,
+                      tr_error *error);
     void *argument;
 } tr_job;
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "tokenizer/scripts.h"
 #include "util/utf8.h"
 
 enum { MOST_SCALE = 6 }; /* decimals of a number with units, at most */
@@ -465,15 +466,26 @@ static size_t read_money(const reader *r, const numeral *n, tr_decimal *value)
     return end;
 }
 
-/* One or two ASCII digits at text[begin], which are a number of their own; else begin. */
-static size_t read_two_digits(const reader *r, size_t begin, uint64_t *value, int *count)
+/* One or two ASCII digits at text[begin], which end what is measured: 1米85, 3米5长, but 5米2盏灯. Else begin. */
+static size_t read_last_digits(const reader *r, size_t begin, uint64_t *value, int *count)
 {
-    size_t end = begin;
+    size_t end = begin, length;
     *value = 0;
-    while (end < r->size && end < begin + 3 && tr_is_ascii_digit(r->text[end]))
+    while (end < r->size && end < begin + 2 && tr_is_ascii_digit(r->text[end]))
         *value = *value * 10 + (uint64_t)(r->text[end++] - '0');
     *count = (int)(end - begin);
-    return end < r->size && (tr_is_identifier(r->text[end]) || strchr("./:%-", r->text[end])) ? begin : end;
+    if (end == r->size || any_follows(r, end, "高 长 宽 深 厚 远 的 了 左右 以上 以下 上下 ", &length))
+        return end;
+    const int32_t next = tr_character(r->text, r->size, end, &length);
+    const bool goes_on =
+        tr_is_any_letter(next) || (next < 0x80 && (tr_is_identifier((char)next) || strchr("./:%-~+", next)));
+    return goes_on ? begin : end;
+}
+
+/* Whether degrees at a byte are those of latitude or longitude, which have minutes. */
+static bool is_on_globe(const reader *r, size_t begin)
+{
+    return precedes(r, begin, "纬") || precedes(r, begin, "经");
 }
 
 /* The end of 一米八三, 1米83, 三十八度五, 九秒八三, and its value; n->end: it is something else. */
@@ -482,11 +494,13 @@ static size_t read_after_unit(const reader *r, const numeral *n, tr_decimal *val
     uint64_t decimals = 0;
     size_t length;
     int count;
-    if (!any_follows(r, n->end, "米 度 秒 ", &length) || whole(n->value) < 0 || (n->literal && follows(r, n->end, "秒")))
+    if (!any_follows(r, n->end, "米 度 秒 ", &length) || whole(n->value) < 0)
+        return n->end;
+    if (n->literal && (follows(r, n->end, "秒") || is_on_globe(r, n->begin)))
         return n->end;
     const size_t begin = n->end + length;
     const size_t end =
-        n->literal ? read_two_digits(r, begin, &decimals, &count) : read_positional(r, begin, &decimals, &count);
+        n->literal ? read_last_digits(r, begin, &decimals, &count) : read_positional(r, begin, &decimals, &count);
     size_t unit;
     if (end == begin || count < 1 || count > 2 || han_unit(peek(r, end, &unit)) || any_follows(r, end, measures, &unit) ||
         any_follows(r, end, "个 点 分 楼 ", &unit))

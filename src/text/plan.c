@@ -825,7 +825,7 @@ static tr_status plan_sentences(planner *p, tr_split split, tr_error *error)
     }
     tr_tags_pair(text->data, text->size, found, spans.count);
     if (status == TR_OK && p->protection)
-        status = tr_add_pair_spans(plan, p->protection, text->data, text->begin, text->size, p->figures, error);
+        status = tr_add_language_spans(plan, p->protection, text->data, text->begin, text->size, p->figures, error);
     spans = (span_list){(const tr_kept_span *)(const void *)plan->spans.data, plan->spans.size / sizeof *found};
     tr_sentences sentences = {.text = text->data, .size = text->size, .at = text->begin};
     while (status == TR_OK && next_sentence(p, split, &sentences, spans, &sentence)) {

@@ -64,8 +64,8 @@ typedef struct tr_use_place {
  * words for a target language that has these, the numbers of English items, and Chinese digits that most vocabularies lack;
  * with figures, the numbers that a rule writes in the target language. Those that overlap a span are left out, but for
  * terms. TR_ERROR_MEMORY */
-tr_status tr_add_pair_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
-                            bool figures, tr_error *error);
+tr_status tr_add_language_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
+                                bool figures, tr_error *error);
 
 /* Finds the stand-ins in a translation of a chunk. places [*count <= use_count]: those that are there once, in the order of
  * the translation. False: one is missing or comes twice, or a span is there without its stand-in. */

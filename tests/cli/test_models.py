@@ -311,6 +311,8 @@ class Pivot(ModelsTest):
         expected = self.good("-q", "-m", self.models / "opus-mt-en-fr", between.rstrip("\n"))
         self.assertEqual(self.pivot(LINES[0]), expected)
         self.assertEqual(self.pivot(f"{LINES[0]}\n{LINES[1]}").count(b"\n"), 2)
+        self.bad(2, "-q", "--models", self.models, *self.TO_FRENCH, "--rerank", "on", LINES[0],
+                 says=["--rerank on", "two models"])
 
     def test_json(self):
         lines = text_of(LINES[:5])

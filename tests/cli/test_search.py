@@ -57,6 +57,16 @@ class Rerank(CommandTest):
     MODELS = pathlib.Path(__file__).resolve().parents[2] / "models"
     ZH_EN, EN_ZH = MODELS / "zh-en.gguf", MODELS / "en-zh.gguf"
     PAIR = environment(TRANSLATE_MODEL=None)
+    SOURCES = ["试验区的麦子长得比去年好得多。", "他把雨伞忘在了公共汽车上。", "会议推迟到下周三举行。",
+               "这座桥连接着河两岸的两个村庄。", "医生建议他少喝酒，多运动。", "政府计划在五年内把公共交通的碳排放减少一半。"]
+
+    def differing(self):
+        """A sentence whose ranked translation is neither the greedy one nor the beam's."""
+        for line in map(text_of, zip(self.SOURCES)):
+            ranked = self.good("--rerank", "on", stdin=line, env=self.PAIR)
+            if ranked not in (self.good(stdin=line, env=self.PAIR), self.good("-b16", stdin=line, env=self.PAIR)):
+                return line.decode().rstrip()
+        return self.fail("ranking changes nothing")
 
     def beam(self, *args, **more):
         """What --stats says of the beam that was chosen; 1: nothing."""
@@ -74,8 +84,7 @@ class Rerank(CommandTest):
 
     def test_is_the_likeliest_way_back(self):
         changed = 0
-        for line in LINES[:8] + ["试验区的麦子长得比去年好得多。", "他把雨伞忘在了公共汽车上。", "会议推迟到下周三举行。",
-                                "这座桥连接着河两岸的两个村庄。", "医生建议他少喝酒，多运动。"]:
+        for line in LINES[:8] + self.SOURCES:
             scored = self.scored(line, self.EN_ZH)
             best = max(scored, key=lambda h: h[1] + 0.3 * h[2])[0]
             for args in ["--rerank", self.EN_ZH], ["--rerank", "on"]:
@@ -87,10 +96,11 @@ class Rerank(CommandTest):
         self.assertGreater(changed, 0)
 
     def test_n_best(self):
-        args = "-m", self.ZH_EN, "--rerank", self.EN_ZH, "--json"
-        best = json.loads(self.good(*args, stdin=text_of([SENTENCE])))["text"]
-        found = json.loads(self.good(*args, "-b16", "-n3", stdin=text_of([SENTENCE])))["hypotheses"]
+        args, line = ("-m", self.ZH_EN, "--rerank", self.EN_ZH, "--json"), text_of([self.differing()])
+        best = json.loads(self.good(*args, stdin=line))["text"]
+        found = json.loads(self.good(*args, "-n3", stdin=line))["hypotheses"]
         self.assertEqual((found[0]["text"], len(found)), (best, 3))
+        self.assertNotEqual([h["score"] for h in found], sorted((h["score"] for h in found), reverse=True))
 
     def test_several_sentences_and_spans(self):
         text = "我住在3号楼。请访问 https://example.com/a，谢谢！😊 他花了1.5亿元，减少了一半。"
@@ -103,8 +113,8 @@ class Rerank(CommandTest):
 
     def test_on_for_what_a_person_waits_for(self):
         self.assertEqual(self.beam(SENTENCE, env=self.PAIR), 16)
-        piped = self.good("--rerank", "on", stdin=text_of([SENTENCE]), env=self.PAIR)
-        self.assertEqual(self.good(SENTENCE, env=self.PAIR), piped)
+        line = self.differing()
+        self.assertEqual(self.good(line, env=self.PAIR), self.good("--rerank", "on", stdin=text_of([line]), env=self.PAIR))
         self.assertEqual(self.beam("--models", self.MODELS, "-s", "zh", "-t", "en", SENTENCE), 16)
         self.assertEqual(self.beam("It is fine today.", env=self.PAIR), 16)
         self.assertEqual(self.beam("--rerank", "on", stdin=text_of([SENTENCE]), env=self.PAIR), 16)
@@ -113,12 +123,21 @@ class Rerank(CommandTest):
         self.assertIn(f"translate: translations are ranked by {self.EN_ZH}\n", shown)
         self.assertRegex(shown, r"MB, beam 16\n\Z")
 
+    def test_model_of_several_languages(self):
+        mbart = self.MODELS.parent / "tests/languages/fixtures/mbart50/model"
+        args = "-m", mbart, "-s", "en_XX", "-t", "fr_XX", "a b c"
+        self.assertEqual(self.beam("--rerank", mbart, *args), 16)
+        found = json.loads(self.good("--json", "-n16", *args))["hypotheses"]
+        self.assertIn(self.good("--rerank", mbart, *args).decode().rstrip("\n"), [h["text"] for h in found])
+        self.assertEqual(self.beam("--rerank", mbart, "-m", self.ZH_EN, SENTENCE), 16)  # from en to zh
+
     def test_else_greedy(self):
-        line = text_of([SENTENCE])
-        for args, more in [(["--rerank", "off", SENTENCE], {}), (["-b1", SENTENCE], {}), (["--exact", SENTENCE], {}),
-                           (["--stream", SENTENCE], {}), ([], {"stdin": line}), (["-i", self.file("in", line)], {}),
-                           (["-n1", "-i", "-"], {"stdin": line})]:
-            self.assertEqual(self.good(*args, env=self.PAIR, **more), self.good("-b1", SENTENCE, env=self.PAIR), args)
+        text = self.differing()
+        line, greedy = text_of([text]), self.good("-b1", text, env=self.PAIR)
+        for args, more in [(["--rerank", "off", text], {}), (["--stream", text], {}), ([], {"stdin": line}),
+                           (["-i", self.file("in", line)], {}), (["-n1", "-i", "-"], {"stdin": line})]:
+            self.assertEqual(self.good(*args, env=self.PAIR, **more), greedy, args)
+        self.assertEqual(self.beam("--exact", text, env=self.PAIR), 1)
         self.assertEqual(self.beam(SENTENCE), 1)  # a named model translates as it is
         self.assertEqual(self.beam(SENTENCE * 227, env=self.PAIR), 16)
         self.assertEqual(self.beam(SENTENCE * 228, env=self.PAIR), 1)  # a person would feel the wait

@@ -122,6 +122,7 @@ def operation(text, **more):
 OPERATIONS = {
     "translate": operation("-m {m} {l} {p} {t}", everywhere=True),
     "search": operation("-b 3 -n 3 --json --alignment --scores -m {m} {l} {p} {t}", everywhere=True),
+    "rerank": operation("-q -b 3 --rerank {r}/auto/mbart50 -m {r}/auto/mbart50 -s zh_CN -t fr_XX {d}"),
     "convert": operation("convert -q {m} {s}/out.gguf", output="out.gguf", everywhere=True),
     "convert-int8": operation("convert -q --compute int8 {m} {s}/out.gguf", output="out.gguf", everywhere=True),
     "info": operation("info {m}", everywhere=True),

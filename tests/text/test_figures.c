@@ -181,6 +181,11 @@ static void known_mistakes_are_noticed(void **state)
         {"烧到38度5", "a fever of 38.5 degrees"},
         {"100米10秒8", "100 meters in 10 seconds, 8"},
         {"3米5个人", "3 meters, 5 people"},
+        {"每隔5米2盏路灯", "2 street lamps every 5 meters"},
+        {"加热到80度5至10分钟", "heat to 80 degrees for 5 to 10 minutes"},
+        {"他跑完5000米15圈", "he ran 5,000 meters in 15 laps"},
+        {"北纬39度26，东经116度", "39 degrees 26 north, 116 degrees east"},
+        {"房间长4米5、宽3米2的", "4.5 meters long and 3.2 meters wide"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (chinese_agrees(wrong[i][0], wrong[i][1]))

@@ -675,7 +675,7 @@ static double digit_seconds(const char *part, size_t count)
     for (size_t k = 0; k < count; k++)
         at = stpcpy(at, part);
     const double begin = seconds_now();
-    assert_int_equal(tr_add_pair_spans(&plan, &chinese, text, 0, each * count, false, &error), TR_OK);
+    assert_int_equal(tr_add_language_spans(&plan, &chinese, text, 0, each * count, false, &error), TR_OK);
     const double took = seconds_now() - begin;
     tr_plan_free(&plan);
     free(text);

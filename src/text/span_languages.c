@@ -82,7 +82,7 @@ static tr_status add_figures(tr_plan *plan, const tr_protection *protection, con
             good = tr_buffer_append(&found, &span, sizeof span);
     }
     if (status == TR_OK)
-        status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
+        return merge_found(plan, &found, good, error);
     tr_buffer_free(&found);
     return status;
 }
@@ -249,8 +249,8 @@ static tr_status add_terms(tr_plan *plan, const tr_protection *protection, const
     return merge_found(plan, &found, good, error);
 }
 
-tr_status tr_add_pair_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
-                            bool figures, tr_error *error)
+tr_status tr_add_language_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
+                                bool figures, tr_error *error)
 {
     tr_status status = protection->terms ? add_terms(plan, protection, text, begin, end, error) : TR_OK;
     if (status == TR_OK)
