@@ -34,6 +34,8 @@ tr_status tr_reranker_init(const tr_context *context, const tr_translate_options
     return status == TR_OK ? status : tr_fail(error, status, "%.200s: %.250s", reverse->model->path, own.message);
 }
 
+enum { SHARED_TEXT = 2048 }; /* bytes of all hypotheses together */
+
 /* What is scored: for each request that is ranked again, the source's tokens as a target, and its hypotheses' as sources. */
 typedef struct reranking {
     const tr_reranker *reranker;
@@ -183,6 +185,23 @@ static tr_status score_pairs(reranking *r, tr_score *scores, tr_error *error)
     return status;
 }
 
+/* Of few hypotheses, such as those of one sentence: their tokenizer need not load the pieces of each by itself. */
+static tr_status share_pieces(reranking *r, tr_error *error)
+{
+    tr_status status = TR_OK;
+    tr_buffer_clear(&r->text);
+    for (size_t i = 0; i < r->count && status == TR_OK && r->text.size <= SHARED_TEXT; i++)
+        for (size_t h = 0; is_ranked(&r->requests[i]) && h < r->requests[i].found.count && status == TR_OK; h++) {
+            const tr_hypothesis *found = &r->requests[i].found.items[h];
+            status = tr_buffer_string(&r->text, " ")
+                         ? tr_tokenizer_decode(r->reranker->translation, found->ids, found->count, &r->text, error)
+                         : tr_fail_memory(error, "scores");
+        }
+    if (status == TR_OK && r->text.size <= SHARED_TEXT)
+        tr_tokenizer_share(r->reranker->pair.tokenizer, r->text.data, r->text.size);
+    return status;
+}
+
 tr_status tr_rerank(const tr_reranker *reranker, tr_request *requests, size_t count, tr_error *error)
 {
     reranking r = {.reranker = reranker, .requests = requests, .count = count};
@@ -199,6 +218,8 @@ tr_status tr_rerank(const tr_reranker *reranker, tr_request *requests, size_t co
     const bool allocated = r.pairs && r.sources && r.targets && r.pair_of && scores;
     tr_status status =
         allocated ? tr_model_target_tokenizer(reranker->reverse->model, &r.target, error) : tr_fail_memory(error, "scores");
+    if (status == TR_OK)
+        status = share_pieces(&r, error);
     for (size_t i = 0; status == TR_OK && i < count; i++)
         status = add_request(&r, i, error);
     if (status == TR_OK)

@@ -23,7 +23,7 @@
 enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20, SAMPLE = 1 << 16 };
 
 /* What --beam auto chooses where --rerank has a model: on development text, more hypotheses change little. */
-enum { BEAM_RANKED = 16 };
+enum { BEAM_RANKED = 12 };
 enum { RANKED_TEXT = 4096 }; /* bytes of TEXT that --rerank auto ranks, at most */
 
 typedef struct translation {

@@ -321,7 +321,7 @@ const cli_option cli_options[] = {
     {CMD_SERVE, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "N", FIELD(search.beam), 1, TR_MAX_BEAM,
      "beam size: hypotheses at each step; default 1: the most likely token at each step (greedy)", NULL},
     {CMD_TRANSLATE, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "N", FIELD(search.beam), 1, TR_MAX_BEAM,
-     "beam size: hypotheses at each step; 1: the most likely token at each step (greedy); auto (default): 16 with the model "
+     "beam size: hypotheses at each step; 1: the most likely token at each step (greedy); auto (default): 12 with the model "
      "of --rerank, else 1",
      beam_choices},
     {CMD_BENCH, GROUP_SEARCH, KIND_SERIES, 'b', "beam", "N,...", FIELD(beams), 1, TR_MAX_BEAM,

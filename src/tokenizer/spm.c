@@ -26,6 +26,8 @@ struct tr_spm {
     size_t lowest, highest;            /* numbers among the ordinary pieces: those that common has */
     tr_sentencepiece *normaliser;      /* common, loaded */
     int encoded;                       /* number of texts */
+    tr_sentencepiece *shared;          /* the pieces of a text, parts of which are encoded; NULL: none */
+    tr_buffer shared_text;             /* that text, normalised */
 };
 
 /* ------------------------------------------------------------------------------------------------------ parts of a model */
@@ -122,7 +124,9 @@ static void free_parts(tr_spm *spm)
     tr_buffer_free(&spm->file);
     tr_buffer_free(&spm->common);
     tr_sentencepiece_destroy(spm->normaliser);
-    spm->normaliser = NULL;
+    tr_sentencepiece_destroy(spm->shared);
+    tr_buffer_free(&spm->shared_text);
+    spm->normaliser = spm->shared = NULL;
 }
 
 /* With the mutex held. */
@@ -177,6 +181,12 @@ void tr_spm_destroy(tr_spm *spm)
 
 /* -------------------------------------------------------------------------------------------------------------- encoding */
 
+/* Whether the shared model has all pieces of a normalised text. */
+static bool is_shared(const tr_spm *spm, const tr_buffer *text)
+{
+    return spm->shared && text->size && memmem(spm->shared_text.data, spm->shared_text.size, text->data, text->size);
+}
+
 /* Encodes a text with its own pieces. False: it is to be encoded with the whole model, which also tells what is wrong. With
  * the mutex held. */
 static bool encode_small(tr_spm *spm, const char *text, size_t size, const tr_vocabulary *vocabulary, int unk_id,
@@ -185,14 +195,17 @@ static bool encode_small(tr_spm *spm, const char *text, size_t size, const tr_vo
     const size_t id_count = ids->size, span_bytes = spans ? spans->size : 0;
     tr_buffer normalised = {0}, file = {0};
     tr_sentencepiece *model = NULL;
-    const bool done = tr_sentencepiece_normalise(spm->normaliser, text, size, &normalised, NULL) == TR_OK &&
-                      normalised.size <= NORMALISED && select_pieces(spm, normalised.data, normalised.size, &file) &&
-                      tr_sentencepiece_create(file.data, file.size, &model, NULL) == TR_OK &&
-                      tr_sentencepiece_encode(model, text, size, vocabulary, unk_id, ids, spans, NULL) == TR_OK;
+    bool done =
+        tr_sentencepiece_normalise(spm->normaliser, text, size, &normalised, NULL) == TR_OK && normalised.size <= NORMALISED;
+    const bool shared = done && is_shared(spm, &normalised);
+    done = done && (shared || (spm->encoded < SMALL_TEXTS && select_pieces(spm, normalised.data, normalised.size, &file) &&
+                               tr_sentencepiece_create(file.data, file.size, &model, NULL) == TR_OK));
+    done = done &&
+           tr_sentencepiece_encode(shared ? spm->shared : model, text, size, vocabulary, unk_id, ids, spans, NULL) == TR_OK;
     tr_sentencepiece_destroy(model);
     tr_buffer_free(&normalised);
     tr_buffer_free(&file);
-    spm->encoded++;
+    spm->encoded += !shared;
     if (!done) {
         ids->size = id_count;
         if (spans)
@@ -216,6 +229,26 @@ tr_status tr_spm_expect(tr_spm *spm, size_t bytes, tr_error *error)
     return status;
 }
 
+void tr_spm_share(tr_spm *spm, const char *text, size_t size)
+{
+    tr_buffer normalised = {0}, file = {0};
+    tr_sentencepiece *model = NULL;
+    pthread_mutex_lock(&spm->mutex);
+    if (!tr_spm_is_whole(spm) && size <= NORMALISED &&
+        tr_sentencepiece_normalise(spm->normaliser, text, size, &normalised, NULL) == TR_OK &&
+        select_pieces(spm, normalised.data, normalised.size, &file) &&
+        tr_sentencepiece_create(file.data, file.size, &model, NULL) == TR_OK) {
+        tr_sentencepiece_destroy(spm->shared);
+        tr_buffer_free(&spm->shared_text);
+        spm->shared = model;
+        spm->shared_text = normalised;
+        normalised = (tr_buffer){0};
+    }
+    pthread_mutex_unlock(&spm->mutex);
+    tr_buffer_free(&normalised);
+    tr_buffer_free(&file);
+}
+
 tr_status tr_spm_encode(tr_spm *spm, const char *text, size_t size, const tr_vocabulary *vocabulary, int unk_id, tr_ids *ids,
                         tr_buffer *spans, tr_error *error)
 {
@@ -224,7 +257,7 @@ tr_status tr_spm_encode(tr_spm *spm, const char *text, size_t size, const tr_voc
         bool small = false;
         pthread_mutex_lock(&spm->mutex);
         if (!tr_spm_is_whole(spm)) {
-            small = size <= SMALL_TEXT && spm->encoded < SMALL_TEXTS &&
+            small = size <= SMALL_TEXT && (spm->shared || spm->encoded < SMALL_TEXTS) &&
                     encode_small(spm, text, size, vocabulary, unk_id, ids, spans);
             if (!small)
                 status = load_whole(spm, error);

@@ -16,6 +16,9 @@ void tr_spm_destroy(tr_spm *spm); /* NULL is allowed */
 /* Loads the whole model now, if texts of so many bytes, soon to be encoded, make that the faster way. */
 tr_status tr_spm_expect(tr_spm *spm, size_t bytes, tr_error *error) TR_CHECKED;
 
+/* Tells that parts of this text between spaces will be encoded: they share the loading of their pieces, if that helps. */
+void tr_spm_share(tr_spm *spm, const char *text, size_t size);
+
 bool tr_spm_is_whole(tr_spm *spm); /* whether the whole model is loaded */
 
 /* As tr_sentencepiece_encode. */

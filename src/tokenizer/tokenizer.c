@@ -168,6 +168,12 @@ tr_status tr_tokenizer_expect(const tr_tokenizer *tokenizer, size_t bytes, tr_er
     return tokenizer->spm ? tr_spm_expect(tokenizer->spm, bytes, error) : TR_OK;
 }
 
+void tr_tokenizer_share(const tr_tokenizer *tokenizer, const char *text, size_t size)
+{
+    if (tokenizer->spm && size)
+        tr_spm_share(tokenizer->spm, text, size);
+}
+
 tr_status tr_tokenizer_encode(const tr_tokenizer *tokenizer, const char *text, size_t size, tr_ids *ids, tr_error *error)
 {
     const size_t count = ids->size;

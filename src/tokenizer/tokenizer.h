@@ -31,6 +31,9 @@ void tr_tokenizer_destroy(tr_tokenizer *tokenizer); /* NULL is allowed */
 /* Tells that texts of so many bytes will be encoded soon (tr_spm_expect). */
 tr_status tr_tokenizer_expect(const tr_tokenizer *tokenizer, size_t bytes, tr_error *error);
 
+/* Tells that parts of this text between spaces will be encoded soon (tr_spm_share). */
+void tr_tokenizer_share(const tr_tokenizer *tokenizer, const char *text, size_t size);
+
 /* Appends the ids of text, without EOS. text must be valid UTF-8 without NUL (tr_utf8_clean). On failure ids is unchanged.
  * A text of more than 64 KiB is encoded in parts, cut before a space if possible: SentencePiece's time grows with the square
  * of a run of unknown characters, and its memory is 100 times the text. */

@@ -64,7 +64,7 @@ class Rerank(CommandTest):
         """A sentence whose ranked translation is neither the greedy one nor the beam's."""
         for line in map(text_of, zip(self.SOURCES)):
             ranked = self.good("--rerank", "on", stdin=line, env=self.PAIR)
-            if ranked not in (self.good(stdin=line, env=self.PAIR), self.good("-b16", stdin=line, env=self.PAIR)):
+            if ranked not in (self.good(stdin=line, env=self.PAIR), self.good("-b12", stdin=line, env=self.PAIR)):
                 return line.decode().rstrip()
         return self.fail("ranking changes nothing")
 
@@ -76,8 +76,8 @@ class Rerank(CommandTest):
         return int(found[1]) if found else 1
 
     def scored(self, line, model):
-        """What --rerank should rank by, of each of 16 hypotheses: text, score, mean log-probability of the way back."""
-        found = json.loads(self.good("-m", self.ZH_EN, "-b16", "-n16", "--json", stdin=text_of([line])))["hypotheses"]
+        """What --rerank should rank by, of each of 12 hypotheses: text, score, mean log-probability of the way back."""
+        found = json.loads(self.good("-m", self.ZH_EN, "-b12", "-n12", "--json", stdin=text_of([line])))["hypotheses"]
         pairs = self.file("pairs", text_of(f"{h['text']}\t{line}" for h in found))
         back = [json.loads(o) for o in self.good("score", "--json", "-m", model, "-i", pairs).splitlines()]
         return [(h["text"], h["score"], b["mean"]) for h, b in zip(found, back)]
@@ -86,7 +86,7 @@ class Rerank(CommandTest):
         changed = 0
         for line in LINES[:8] + self.SOURCES:
             scored = self.scored(line, self.EN_ZH)
-            best = max(scored, key=lambda h: h[1] + 0.3 * h[2])[0]
+            best = max(scored, key=lambda h: h[1] + 0.4 * h[2])[0]
             for args in ["--rerank", self.EN_ZH], ["--rerank", "on"]:
                 env = self.PAIR if args[1] == "on" else None
                 model = [] if args[1] == "on" else ["-m", self.ZH_EN]
@@ -112,24 +112,24 @@ class Rerank(CommandTest):
             self.assertEqual({json.loads(o)["text"] for o in again.splitlines()}, {json.loads(shown)["text"]})
 
     def test_on_for_what_a_person_waits_for(self):
-        self.assertEqual(self.beam(SENTENCE, env=self.PAIR), 16)
+        self.assertEqual(self.beam(SENTENCE, env=self.PAIR), 12)
         line = self.differing()
         self.assertEqual(self.good(line, env=self.PAIR), self.good("--rerank", "on", stdin=text_of([line]), env=self.PAIR))
-        self.assertEqual(self.beam("--models", self.MODELS, "-s", "zh", "-t", "en", SENTENCE), 16)
-        self.assertEqual(self.beam("It is fine today.", env=self.PAIR), 16)
-        self.assertEqual(self.beam("--rerank", "on", stdin=text_of([SENTENCE]), env=self.PAIR), 16)
+        self.assertEqual(self.beam("--models", self.MODELS, "-s", "zh", "-t", "en", SENTENCE), 12)
+        self.assertEqual(self.beam("It is fine today.", env=self.PAIR), 12)
+        self.assertEqual(self.beam("--rerank", "on", stdin=text_of([SENTENCE]), env=self.PAIR), 12)
         shown = self.run_tool("-v", "--stats", SENTENCE, env=self.PAIR).stderr.decode()
-        self.assertIn("translate: beam 16: chosen by --beam auto\n", shown)
+        self.assertIn("translate: beam 12: chosen by --beam auto\n", shown)
         self.assertIn(f"translate: translations are ranked by {self.EN_ZH}\n", shown)
-        self.assertRegex(shown, r"MB, beam 16\n\Z")
+        self.assertRegex(shown, r"MB, beam 12\n\Z")
 
     def test_model_of_several_languages(self):
         mbart = self.MODELS.parent / "tests/languages/fixtures/mbart50/model"
         args = "-m", mbart, "-s", "en_XX", "-t", "fr_XX", "a b c"
-        self.assertEqual(self.beam("--rerank", mbart, *args), 16)
-        found = json.loads(self.good("--json", "-n16", *args))["hypotheses"]
+        self.assertEqual(self.beam("--rerank", mbart, *args), 12)
+        found = json.loads(self.good("--json", "-n12", *args))["hypotheses"]
         self.assertIn(self.good("--rerank", mbart, *args).decode().rstrip("\n"), [h["text"] for h in found])
-        self.assertEqual(self.beam("--rerank", mbart, "-m", self.ZH_EN, SENTENCE), 16)  # from en to zh
+        self.assertEqual(self.beam("--rerank", mbart, "-m", self.ZH_EN, SENTENCE), 12)  # from en to zh
 
     def test_else_greedy(self):
         text = self.differing()
@@ -139,18 +139,18 @@ class Rerank(CommandTest):
             self.assertEqual(self.good(*args, env=self.PAIR, **more), greedy, args)
         self.assertEqual(self.beam("--exact", text, env=self.PAIR), 1)
         self.assertEqual(self.beam(SENTENCE), 1)  # a named model translates as it is
-        self.assertEqual(self.beam(SENTENCE * 227, env=self.PAIR), 16)
+        self.assertEqual(self.beam(SENTENCE * 227, env=self.PAIR), 12)
         self.assertEqual(self.beam(SENTENCE * 228, env=self.PAIR), 1)  # a person would feel the wait
 
     def test_terminal(self):
-        for args, typed in ((), 16), (("-i", "-"), 16), (("-i", self.file("in", text_of([SENTENCE]))), 1):
+        for args, typed in ((), 12), (("-i", "-"), 12), (("-i", self.file("in", text_of([SENTENCE]))), 1):
             terminal = Terminal()
             self.addCleanup(terminal.close)
             with self.started("-v", *args, stdin=terminal.slave, env=self.PAIR) as p:
                 os.write(terminal.master, SENTENCE.encode() + b"\n")
                 p.stdout.readline()
                 os.write(terminal.master, b"\x04")
-                self.assertEqual(b"translate: beam 16: chosen by --beam auto\n" in p.stderr.read(), typed == 16, args)
+                self.assertEqual(b"translate: beam 12: chosen by --beam auto\n" in p.stderr.read(), typed == 12, args)
                 self.assertEqual(p.wait(90), 0)
 
     def test_n_best_takes_its_beam(self):

@@ -344,12 +344,14 @@ static char *pieces_of(tr_spm *spm, const char *text)
     return out.data;
 }
 
-/* A text encoded with a part of the model and with the whole, of each type: unigram, BPE, word, char. */
+/* A text encoded with a part of the model, with the pieces of a text that it is a part of, and with the whole, of each type:
+ * unigram, BPE, word, char. */
 static void parts_give_the_same(void **state)
 {
     (void)state;
     static const char *const texts[] = {"",          "a",          "abc",  "ab abc cab", "x_bc x_ <c>",
                                         "C++ abC++", "天天气 zzz", "zz z", "é _x_"};
+    static const char all[] = "a abc ab abc cab x_bc x_ <c> C++ abC++ 天天气 zzz zz z é _x_";
     for (unsigned type = 1; type <= 4; type++) {
         tr_buffer b = model_of_type(type);
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -358,10 +360,19 @@ static void parts_give_the_same(void **state)
             if (tr_spm_create(b.data, b.size, &spm, &error))
                 fail_msg("%s", error.message);
             char *part = pieces_of(spm, texts[i]);
+            tr_spm_share(spm, all, strlen(all));
+            char *shared = pieces_of(spm, texts[i]);
+            for (int again = 0; again < 20; again++) { /* more texts than are encoded with parts of their own */
+                free(shared);
+                shared = pieces_of(spm, texts[i]);
+            }
+            assert_true(!texts[i][0] || !tr_spm_is_whole(spm));
             assert_int_equal(tr_spm_expect(spm, SIZE_MAX, &error), TR_OK);
             char *whole = pieces_of(spm, texts[i]);
             assert_string_equal(part ? part : "", whole ? whole : "");
+            assert_string_equal(shared ? shared : "", whole ? whole : "");
             free(part);
+            free(shared);
             free(whole);
             tr_spm_destroy(spm);
         }

@@ -6,6 +6,7 @@ import math
 import multiprocessing
 import os
 import random
+import re
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 
@@ -147,9 +148,17 @@ class Segmenter:
         return list(zip(sources, targets))
 
 
-def without_final_mark(text: str, rng: random.Random) -> str:
-    """People often leave the last full stop out; the translation keeps its own."""
-    return text[:-1] if len(text) > 1 and text[-1] in "。." and rng.random() < 0.4 else text
+def as_typed(text: str, rng: random.Random) -> str:
+    """A source as people type it: often without the last full stop, and English now and then without capitals, in capitals,
+    or with other apostrophes or none."""
+    if len(text) > 1 and text[-1] in "。." and rng.random() < 0.4:
+        text = text[:-1]
+    if not re.match("[A-Za-z]", text) or "⟦" in text or rng.random() < 0.85:
+        return text
+    if "'" in text:
+        return text.replace("'", rng.choice(("’", "’", "")))
+    is_short = text.count(" ") < 4
+    return text.upper() if is_short and rng.random() < 0.5 else text.lower()
 
 
 def varied(pair: Pair, rng: random.Random) -> Pair:
@@ -199,7 +208,7 @@ class Chunks:
         last = (chunk + 1) * CHUNK if chunk + 1 < self.count else None
         pairs = self.drawn(epoch)[chunk * CHUNK : last]
         pairs = joined([varied(pair, rng) for pair in pairs], rng)
-        pairs = [(without_final_mark(source, rng), target, origin) for source, target, origin in pairs]
+        pairs = [(as_typed(source, rng), target, origin) for source, target, origin in pairs]
         return self.segmenter.pairs(pairs, rng)
 
     def rows(self, epoch: int, chunk: int) -> dict[Room, numpy.ndarray]:

@@ -22,8 +22,8 @@ ENCLOSED = re.compile(
 )
 ELLIPSIS = re.compile(rf"(?<={CHINESE}) *\.{{3,6}}|\.{{3,6}} *(?={CHINESE})")
 QUOTED = re.compile(rf'"([^"]*[{HAN}][^"]*)"')
-SPACE_AFTER = re.compile("(?<=[，；：！？（）。、…”》」』]) +")
-SPACE_BEFORE = re.compile("(?<=[^ ]) +(?=[，；：！？（）。、…])")
+SPACE_AFTER = re.compile("(?<=[，；：！？（）。、…”》」』]) +|(?<=——) +")
+SPACE_BEFORE = re.compile("(?<=[^ ]) +(?=[，；：！？（）。、…]|——)")
 SPACE_BETWEEN = re.compile(rf"(?<=[{HAN}]) (?=[A-Za-z0-9⟦])|(?<=[A-Za-z0-9%℃°⟧]) (?=[{HAN}])")
 
 

@@ -21,7 +21,7 @@ import risk
 import simplify
 import symbols
 import traditional
-from batches import CHUNK, JOINED_CHARACTERS, Batches, Chunks, joined, make_batch, pack
+from batches import CHUNK, JOINED_CHARACTERS, Batches, Chunks, as_typed, joined, make_batch, pack
 from chinese import printed
 from decode import beam_ids
 from loss import Candidates, Objective, cross_entropy
@@ -205,6 +205,17 @@ class Printed(unittest.TestCase):
             self.assertEqual(printed(text), wanted)
             self.assertEqual(printed(wanted), wanted, "once is enough")
         self.assertEqual(printed("Hello, world! (yes)"), "Hello, world! (yes)")
+        self.assertEqual(printed("“够了,”她说—— 然后走了。"), "“够了，”她说——然后走了。")
+
+    def test_as_typed(self):
+        rng = random.Random(1)
+        typed = {as_typed("Don't go.", rng) for _ in range(400)}
+        self.assertEqual(typed, {"Don't go.", "Don't go", "Don’t go.", "Don’t go", "Dont go.", "Dont go"})
+        typed = {as_typed("No smoking.", rng) for _ in range(400)}
+        ways = "No smoking", "no smoking", "NO SMOKING"
+        self.assertEqual(typed, {text + mark for text in ways for mark in ("", ".")})
+        self.assertEqual({as_typed(text, rng) for text in ["⟦A⟧ is here"] * 200}, {"⟦A⟧ is here"})
+        self.assertEqual({as_typed("好的。", rng) for _ in range(200)}, {"好的。", "好的"})
 
     def test_the_tokenizer_keeps_what_it_shall_write(self):
         published = begin.read_file(pathlib.Path(__file__).resolve().parents[2] / "zh-en.gguf")
