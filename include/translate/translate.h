@@ -279,7 +279,7 @@ TR_API const char *tr_options_name(size_t index, const char **type);
  *                                        out, so that there may be fewer than n_best. A sentence that has no letter of the
  *                                        source language, or is in the target language already, stays as it is
  *                                        (TR_FLAG_PASSED_THROUGH). Not for texts with a prefix, nor for tokens.
- *   rerank_weight      float   0.4       With a model that translates back (tr_options_set_reverse_model) and a beam: a
+ *   rerank_weight      float   0.3       With a model that translates back (tr_options_set_reverse_model) and a beam: a
  *                                        hypothesis' rank is its score, plus rerank_weight times the mean log-probability of
  *                                        the source's tokens given the hypothesis, by that model. Hypotheses are then in the
  *                                        order of their ranks, not of their scores; with loop_guard, those that loop are

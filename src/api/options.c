@@ -129,7 +129,7 @@ static const struct field {
     {TRANSLATE(use_cache), FIELD_FLAG, true, 0, 1, NULL},
     {TRANSLATE(loop_guard), FIELD_FLAG, true, 0, 1, NULL},
     {TRANSLATE(protect), FIELD_FLAG, true, 0, 1, NULL},
-    {TRANSLATE(rerank_weight), FIELD_NUMBER, 0.4F, 0, 100, NULL},
+    {TRANSLATE(rerank_weight), FIELD_NUMBER, 0.3F, 0, 100, NULL},
     {TRANSLATE(doubtful), FIELD_FLAG, false, 0, 1, NULL},
     {TRANSLATE(doubtful_below), FIELD_NUMBER, 0, -100, 0, NULL},
 

@@ -288,7 +288,8 @@ static int choose_reverse(cli_route *route, cli_settings *step)
     else if (find_opposite(route, step, route->reverse))
         status = CLI_DONE;
     else if (wanted == CLI_RERANK_ON)
-        status = cli_fail("--rerank on: there is no model that translates back; --rerank PATH names one");
+        status = cli_fail("--rerank on: there is no model that translates back%s; --rerank PATH names one",
+                          cli_model_wanted(step) ? " from that of -m or $TRANSLATE_MODEL" : "");
     else
         return CLI_DONE;
     step->reverse = route->reverse;

@@ -15,16 +15,27 @@ static size_t skip_capitals(const char *text, size_t end, size_t at)
     return glued ? at : k;
 }
 
+/* Short words that are hardly abbreviations. */
+static bool is_common(const char *word, size_t size)
+{
+    static const char words[] =
+        " I YOU ME MY WE HE SHE NO NOT IS ARE AM DO DON'T CAN WILL THIS THAT FOR PLEASE HELP CALL STOP OPEN LOVE NEED WAIT ";
+    const char *found = memmem(words, sizeof words - 1, word, size);
+    return found && found[-1] == ' ' && found[size] == ' ';
+}
+
 /* The end of a row of words in capitals from text[at] on; at: there is none. *sure: it is none of abbreviations, as it has
- * two words, one of five letters at least, or four, one of two letters at most. */
+ * two words, one of which is common or has five letters at least, or four, one of two letters at most. */
 static size_t skip_capital_row(const char *text, size_t end, size_t at, bool *sure)
 {
     size_t words = 0, longest = 0, shortest = SIZE_MAX, row = at;
+    bool common = false;
     for (size_t begin = at; begin < end;) {
         const size_t word = skip_capitals(text, end, begin);
         if (word == begin)
             break;
         words++;
+        common = common || is_common(text + begin, word - begin);
         longest = word - begin > longest ? word - begin : longest;
         shortest = word - begin < shortest ? word - begin : shortest;
         row = begin = word;
@@ -35,7 +46,7 @@ static size_t skip_capital_row(const char *text, size_t end, size_t at, bool *su
         while (begin < end && (text[begin] == ' ' || text[begin] == '"' || text[begin] == '-'))
             begin++;
     }
-    *sure = (words >= 2 && longest >= 5) || (words >= 4 && shortest <= 2);
+    *sure = (words >= 2 && (longest >= 5 || common)) || (words >= 4 && shortest <= 2);
     return row;
 }
 

@@ -403,7 +403,7 @@ typedef struct tr_translate_options {
     bool protect;
     /* tr_translate only, with tr_context_options.reverse and a beam: a hypothesis' rank is its score, plus rerank_weight
      * times the mean log-probability of the source's tokens, given the hypothesis, by the model that translates back.
-     * 0: its score. Default 0.4. */
+     * 0: its score. Default 0.3. */
     float rerank_weight;
     /* tr_translate only. NULL, or words and what stands for them in translations. Needs protect. Not owned. Default
      * NULL. */

@@ -86,7 +86,7 @@ class Rerank(CommandTest):
         changed = 0
         for line in LINES[:8] + self.SOURCES:
             scored = self.scored(line, self.EN_ZH)
-            best = max(scored, key=lambda h: h[1] + 0.4 * h[2])[0]
+            best = max(scored, key=lambda h: h[1] + 0.3 * h[2])[0]
             for args in ["--rerank", self.EN_ZH], ["--rerank", "on"]:
                 env = self.PAIR if args[1] == "on" else None
                 model = [] if args[1] == "on" else ["-m", self.ZH_EN]

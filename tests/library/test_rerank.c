@@ -57,7 +57,7 @@ static double way_back(tr_context *context, const char *translation, const char 
 /* Of the texts of one sentence without spans; the ranks are those of the definition in translate.h. */
 static void ranks_are_as_defined(void **state)
 {
-    tr_options *plain = create_options(0, BEAM), *ranked = create_options(0.4F, 1);
+    tr_options *plain = create_options(0, BEAM), *ranked = create_options(0.3F, 1);
     tr_context *context, *back;
     size_t changed = 0;
     (void)state;
@@ -74,7 +74,7 @@ static void ranks_are_as_defined(void **state)
         assert_int_equal(tr_results_int(best, i, "hypotheses"), 1);
         for (size_t h = 0; h < count; h++) {
             const double rank = tr_results_hypothesis_float(all, i, h, "score") +
-                                0.4 * way_back(back, tr_results_hypothesis_text(all, i, h, NULL), texts[i]);
+                                0.3 * way_back(back, tr_results_hypothesis_text(all, i, h, NULL), texts[i]);
             chosen = rank > highest ? h : chosen;
             highest = rank > highest ? rank : highest;
         }
@@ -121,7 +121,7 @@ static void cache_knows_the_weight(void **state)
 
 static void spans_and_alignments_stay(void **state)
 {
-    tr_options *options = create_options(0.4F, 3);
+    tr_options *options = create_options(0.3F, 3);
     tr_context *context;
     (void)state;
     good(tr_options_set_int(options, "align", 1, &error));
@@ -148,7 +148,7 @@ static int stop(void *argument, const tr_progress *progress)
 /* Wherever it is stopped, while it searches or ranks, the context can be used again. */
 static void can_be_cancelled(void **state)
 {
-    tr_options *options = create_options(0.4F, 1), *quiet = create_options(0.4F, 1);
+    tr_options *options = create_options(0.3F, 1), *quiet = create_options(0.3F, 1);
     tr_context *context;
     tr_results *results;
     (void)state;

@@ -276,6 +276,10 @@ static void english_becomes_chinese(void **state)
     const tr_protection german = {.source = tr_script_bit(TR_LATIN), .target = tr_script_bit(TR_LATIN)};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_false(tr_is_in_capitals(&into, others[i], NULL, 0, 0, strlen(others[i])));
+    static const char *const short_words[] = {"I LOVE YOU", "CALL ME!", "NO ENTRY", "DON'T GO"};
+    for (size_t i = 0; i < sizeof short_words / sizeof *short_words; i++)
+        assert_true(tr_is_in_capitals(&into, short_words[i], NULL, 0, 0, strlen(short_words[i])));
+    assert_false(tr_is_in_capitals(&into, "NATO AND EU", NULL, 0, 0, 11));
     assert_true(tr_is_in_capitals(&into, capitals[0][0], NULL, 0, 0, strlen(capitals[0][0])));
     assert_false(tr_is_in_capitals(&german, capitals[0][0], NULL, 0, 0, strlen(capitals[0][0])));
     tr_context_destroy(context);
