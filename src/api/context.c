@@ -182,11 +182,15 @@ static tr_status make_reverse(const tr_model *model, const tr_context_options *o
     o.cache_bytes = 0;
     tr_status status = check_way_back(model, options->reverse, error);
     const tr_tokenizer *target;
+    tr_error own;
+    if (status != TR_OK)
+        return status;
+    status = tr_model_needs_tokenizer(options->reverse, &own);
     if (status == TR_OK)
-        status = tr_model_needs_tokenizer(options->reverse, error);
-    if (status == TR_OK)
-        status = tr_model_target_tokenizer(options->reverse, &target, error);
-    return status == TR_OK ? tr_make_context(options->reverse, &o, reverse, error) : status;
+        status = tr_model_target_tokenizer(options->reverse, &target, &own);
+    if (status != TR_OK)
+        return tr_fail(error, status, "%.200s: %.250s", options->reverse->path, own.message);
+    return tr_make_context(options->reverse, &o, reverse, error);
 }
 
 tr_status tr_make_context(const tr_model *model, const tr_context_options *options, tr_context **context, tr_error *error)

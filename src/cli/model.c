@@ -32,7 +32,7 @@ int cli_model_resolve(char path[TR_PATH], const char *name, const cli_settings *
         return TR_IMPORT ? cli_hub_find(path, name, settings)
                          : cli_fail("%s: this build does not download; give a GGUF file", name);
     if (snprintf(path, TR_PATH, "%s", name) >= TR_PATH)
-        return cli_fail("-m: %s", strerror(ENAMETOOLONG));
+        return cli_fail("%.40s...: %s", name, strerror(ENAMETOOLONG));
     return access(path, F_OK) < 0 && errno == ENOENT ? cli_fail_no_model(path) : CLI_DONE;
 }
 

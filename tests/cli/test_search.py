@@ -165,6 +165,8 @@ class Rerank(CommandTest):
         self.bad(2, "--rerank", self.EN_ZH, "-b1", SENTENCE, says=["--rerank", "--beam 1"])
         self.bad(1, "--rerank", "on", SENTENCE, says=["--rerank on", "no model that translates back"])
         self.bad(1, "--rerank", "nowhere", SENTENCE, says="nowhere")
+        without = self.MODELS.parent / "tests/ctranslate2/fixtures/marian-int8"
+        self.bad(1, "--rerank", without, "-m", self.ZH_EN, SENTENCE, says=["marian-int8", "no tokenizer"])
         self.bad(1, "--rerank", self.ZH_EN, SENTENCE, says=["zh-en.gguf", "zh to en"])
         out = self.folder / "copy.gguf"
         out.write_bytes(self.EN_ZH.read_bytes())
