@@ -189,7 +189,8 @@ static int make_context(cli_model *model, const cli_settings *settings, const tr
         context->reverse = model->reverse;
         if (!status && !tr_make_context(model->model, context, &model->context, &error))
             return CLI_DONE;
-        if (cli_rerank_of(settings) != CLI_RERANK_AUTO)
+        const bool unusable = error.status != TR_ERROR_MEMORY && error.status != TR_ERROR_IO;
+        if (cli_rerank_of(settings) != CLI_RERANK_AUTO || !unusable)
             return cli_fail_error(&error);
         cli_warn(settings, "%s (it would rank translations; --rerank off)", error.message);
         tr_model_close(model->reverse);
