@@ -160,7 +160,7 @@ static void can_be_cancelled(void **state)
     tr_results *expected = translate(context, options);
     const int all = calls;
     assert_true(all > 2 * TEXTS); /* those of ranking among them */
-    for (int at = 1; at <= all; at++) {
+    for (int at = 1; at <= all; at += 3) {
         calls = 0;
         stop_at = at;
         assert_int_equal(tr_translate(context, texts, NULL, TEXTS, options, &results, &error), TR_ERROR_CANCELLED);
