@@ -283,7 +283,7 @@ TR_API const char *tr_options_name(size_t index, const char **type);
  *                                        hypothesis' rank is its score, plus rerank_weight times the mean log-probability of
  *                                        the source's tokens given the hypothesis, by that model. Hypotheses are then in the
  *                                        order of their ranks, not of their scores; with loop_guard, those that loop are
- * left out. 0 .. 100; 0: ranks are scores. Not with alternatives, and not for tokens.
+ *                                        left out. 0 .. 100; 0: ranks are scores. Not with alternatives, and not for tokens.
  *
  * Submitting: tr_queue_submit, besides those of translating
  *

@@ -47,8 +47,11 @@ typedef struct reranking {
     size_t *sources;       /* [pair_count] where in ids the tokens of each begin */
     size_t *targets;       /* [pair_count] */
     size_t pair_count;
-    size_t *pair_of; /* [count] the first pair of each request; SIZE_MAX: it stays as it is */
-    tr_buffer text;
+    size_t *pair_of;  /* [count] the first pair of each request; SIZE_MAX: it stays as it is */
+    tr_buffer source; /* of a request */
+    tr_buffer texts;  /* of the hypotheses of all requests that are ranked, in order, a space before each */
+    size_t *ends;     /* [hypotheses] their ends in texts */
+    size_t taken;     /* hypotheses whose tokens are in ids, or are not wanted */
 } reranking;
 
 static bool is_ranked(const tr_request *request)
@@ -66,16 +69,15 @@ static tr_status source_text(const tr_text_chunk *chunk, tr_buffer *text, tr_err
                                                                                          : tr_fail_memory(error, "scores");
 }
 
-/* Appends a hypothesis as a source for the model that translates back. */
-static tr_status add_source(reranking *r, const tr_hypothesis *hypothesis, tr_scored_pair *pair, tr_error *error)
+/* Appends one of the decoded hypotheses as a source for the model that translates back. */
+static tr_status add_source(reranking *r, size_t hypothesis, tr_scored_pair *pair, tr_error *error)
 {
+    const size_t begin = (hypothesis ? r->ends[hypothesis - 1] : 0) + 1;
     const tr_language_pair *languages = &r->reranker->pair;
     tr_ids own = {0};
     int32_t *all = NULL;
-    tr_buffer_clear(&r->text);
-    tr_status status = tr_tokenizer_decode(r->reranker->translation, hypothesis->ids, hypothesis->count, &r->text, error);
-    if (status == TR_OK)
-        status = tr_tokenizer_encode(languages->tokenizer, r->text.data ? r->text.data : "", r->text.size, &own, error);
+    tr_status status =
+        tr_tokenizer_encode(languages->tokenizer, r->texts.data + begin, r->ends[hypothesis] - begin, &own, error);
     if (status == TR_OK) {
         const tr_tokens tokens = {own.data, own.size};
         *pair = (tr_scored_pair){.first = languages->prefix_count, .tokens = (int)own.size, .finished = true};
@@ -94,11 +96,11 @@ static tr_status add_target(reranking *r, const tr_request *request, size_t *len
 {
     const int32_t given = r->reranker->pair.start.first_id;
     const size_t first = r->ids.size;
-    tr_status status = source_text(request->chunk, &r->text, error);
+    tr_status status = source_text(request->chunk, &r->source, error);
     if (status == TR_OK && given >= 0 && !tr_ids_append(&r->ids, &given, 1))
         status = tr_fail_memory(error, "scores");
     if (status == TR_OK)
-        status = tr_tokenizer_encode(r->target, r->text.data ? r->text.data : "", r->text.size, &r->ids, error);
+        status = tr_tokenizer_encode(r->target, r->source.data ? r->source.data : "", r->source.size, &r->ids, error);
     *length = r->ids.size - first;
     return status;
 }
@@ -107,18 +109,19 @@ static tr_status add_request(reranking *r, size_t index, tr_error *error)
 {
     const tr_request *request = &r->requests[index];
     const size_t limit = (size_t)r->reranker->reverse->config.max_positions, first_pair = r->pair_count;
-    const size_t target = r->ids.size;
+    const size_t target = r->ids.size, first_text = r->taken;
     size_t length;
     r->pair_of[index] = SIZE_MAX;
     if (!is_ranked(request))
         return TR_OK;
+    r->taken += request->found.count;
     tr_status status = add_target(r, request, &length, error);
     bool fits = length && length < limit;
     for (size_t h = 0; status == TR_OK && fits && h < request->found.count; h++) {
         const size_t at = r->pair_count++;
         r->sources[at] = r->ids.size;
         r->targets[at] = target;
-        status = add_source(r, &request->found.items[h], &r->pairs[at], error);
+        status = add_source(r, first_text + h, &r->pairs[at], error);
         r->pairs[at].target_length = (int)length;
         fits = r->pairs[at].tokens <= r->reranker->pair.limit;
     }
@@ -185,20 +188,22 @@ static tr_status score_pairs(reranking *r, tr_score *scores, tr_error *error)
     return status;
 }
 
-/* Of few hypotheses, such as those of one sentence: their tokenizer need not load the pieces of each by itself. */
-static tr_status share_pieces(reranking *r, tr_error *error)
+/* Makes the texts of the hypotheses. For few, such as those of one sentence, the tokenizer need not load the pieces of each
+ * by itself. */
+static tr_status decode_hypotheses(reranking *r, tr_error *error)
 {
     tr_status status = TR_OK;
-    tr_buffer_clear(&r->text);
-    for (size_t i = 0; i < r->count && status == TR_OK && r->text.size <= SHARED_TEXT; i++)
+    size_t decoded = 0;
+    for (size_t i = 0; i < r->count; i++)
         for (size_t h = 0; is_ranked(&r->requests[i]) && h < r->requests[i].found.count && status == TR_OK; h++) {
             const tr_hypothesis *found = &r->requests[i].found.items[h];
-            status = tr_buffer_string(&r->text, " ")
-                         ? tr_tokenizer_decode(r->reranker->translation, found->ids, found->count, &r->text, error)
+            status = tr_buffer_string(&r->texts, " ")
+                         ? tr_tokenizer_decode(r->reranker->translation, found->ids, found->count, &r->texts, error)
                          : tr_fail_memory(error, "scores");
+            r->ends[decoded++] = r->texts.size;
         }
-    if (status == TR_OK && r->text.size <= SHARED_TEXT)
-        tr_tokenizer_share(r->reranker->pair.tokenizer, r->text.data, r->text.size);
+    if (status == TR_OK && r->texts.size <= SHARED_TEXT)
+        tr_tokenizer_share(r->reranker->pair.tokenizer, r->texts.data, r->texts.size);
     return status;
 }
 
@@ -214,12 +219,13 @@ tr_status tr_rerank(const tr_reranker *reranker, tr_request *requests, size_t co
     r.sources = calloc(hypotheses, sizeof *r.sources);
     r.targets = calloc(hypotheses, sizeof *r.targets);
     r.pair_of = calloc(count, sizeof *r.pair_of);
+    r.ends = calloc(hypotheses, sizeof *r.ends);
     tr_score *scores = calloc(hypotheses, sizeof *scores);
-    const bool allocated = r.pairs && r.sources && r.targets && r.pair_of && scores;
+    const bool allocated = r.pairs && r.sources && r.targets && r.pair_of && r.ends && scores;
     tr_status status =
         allocated ? tr_model_target_tokenizer(reranker->reverse->model, &r.target, error) : tr_fail_memory(error, "scores");
     if (status == TR_OK)
-        status = share_pieces(&r, error);
+        status = decode_hypotheses(&r, error);
     for (size_t i = 0; status == TR_OK && i < count; i++)
         status = add_request(&r, i, error);
     if (status == TR_OK)
@@ -231,6 +237,8 @@ tr_status tr_rerank(const tr_reranker *reranker, tr_request *requests, size_t co
     free(r.targets);
     free(r.pair_of);
     tr_ids_free(&r.ids);
-    tr_buffer_free(&r.text);
+    free(r.ends);
+    tr_buffer_free(&r.source);
+    tr_buffer_free(&r.texts);
     return status;
 }

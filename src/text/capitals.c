@@ -15,13 +15,19 @@ static size_t skip_capitals(const char *text, size_t end, size_t at)
     return glued ? at : k;
 }
 
+/* Whether a list, in which each word has a space on both sides, has a word. */
+static bool is_listed(const char *list, const char *word, size_t size)
+{
+    const char *found = memmem(list, strlen(list), word, size);
+    return found && found[-1] == ' ' && found[size] == ' ';
+}
+
 /* Short words that are hardly abbreviations. */
 static bool is_common(const char *word, size_t size)
 {
     static const char words[] =
         " I YOU ME MY WE HE SHE NO NOT IS ARE AM DO DON'T CAN WILL THIS THAT FOR PLEASE HELP CALL STOP OPEN LOVE NEED WAIT ";
-    const char *found = memmem(words, sizeof words - 1, word, size);
-    return found && found[-1] == ' ' && found[size] == ' ';
+    return is_listed(words, word, size);
 }
 
 /* The end of a row of words in capitals from text[at] on; at: there is none. *sure: it is none of abbreviations, as it has
@@ -89,8 +95,7 @@ static bool is_capitalised(const char *word, size_t size)
     static const char names[] =
         " I MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY JANUARY FEBRUARY MARCH APRIL JUNE "
         "JULY AUGUST SEPTEMBER OCTOBER NOVEMBER DECEMBER CHRISTMAS ";
-    const char *found = memmem(names, sizeof names - 1, word, size);
-    return found && found[-1] == ' ' && found[size] == ' ';
+    return is_listed(names, word, size);
 }
 
 bool tr_append_small(const char *text, size_t begin, size_t end, bool first, tr_buffer *out)
