@@ -158,13 +158,16 @@ static void can_be_cancelled(void **state)
     good(tr_context_create(model, options, &context, &error));
     calls = stop_at = 0;
     tr_results *expected = translate(context, options);
-    const int all = calls;
-    assert_true(all > 2 * TEXTS); /* those of ranking among them */
-    for (int at = 1; at <= all; at += 3) {
+    assert_true(calls > 2 * TEXTS); /* those of ranking among them */
+    /* How many calls there are depends on how the threads share the batches: stop later and later, until nothing is. */
+    tr_status status = TR_ERROR_CANCELLED;
+    for (stop_at = 1; status != TR_OK; stop_at += 3) {
         calls = 0;
-        stop_at = at;
-        assert_int_equal(tr_translate(context, texts, NULL, TEXTS, options, &results, &error), TR_ERROR_CANCELLED);
+        status = tr_translate(context, texts, NULL, TEXTS, options, &results, &error);
+        assert_true(status == TR_OK || status == TR_ERROR_CANCELLED);
     }
+    tr_results_free(results);
+    assert_true(calls < stop_at && stop_at > TEXTS);
     results = translate(context, quiet);
     for (size_t i = 0; i < TEXTS; i++)
         assert_string_equal(tr_results_text(results, i, NULL), tr_results_text(expected, i, NULL));
