@@ -24,7 +24,8 @@ enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20, SAMPLE =
 
 /* What --beam auto chooses where --rerank has a model: on development text, more hypotheses change little. */
 enum { BEAM_RANKED = 12 };
-enum { RANKED_TEXT = 4096 }; /* bytes of TEXT that --rerank auto ranks, at most */
+enum { RANKED_SIZE = 16384 };     /* bytes of the input that --rerank auto ranks, at most */
+static const double END_WAIT = 0.1; /* seconds: a pipe whose end comes later counts as longer */
 
 typedef struct translation {
     const cli_settings *settings;
@@ -37,6 +38,7 @@ typedef struct translation {
     cli_output output;
     tr_buffer text; /* the TEXT arguments, joined */
     bool undecided; /* no letter yet tells which of two models translates it */
+    bool ranks;     /* the model of --rerank is looked for */
     bool is_document;
     cli_document document;
     tr_buffer unit_lines; /* of a document without FILE.part */
@@ -59,9 +61,9 @@ static const char *target_language(const translation *j)
     return model->target ? model->target : model->info.target_language;
 }
 
-/* What the source language is detected from: the input that can be read now, of which nothing is lost. *sample: the caller
- * frees it. */
-static int read_sample(translation *j, tr_buffer *sample)
+/* What the source language is detected from: the input that can be read now, or with this patience, of which nothing is
+ * lost. *sample: the caller frees it. */
+static int read_sample(translation *j, double patience, tr_buffer *sample)
 {
     const char *text = j->text.data;
     size_t size = j->text.size, count;
@@ -74,7 +76,7 @@ static int read_sample(translation *j, tr_buffer *sample)
         text = j->document.texts.data;
         size = j->document.texts.size;
     } else if (!text) {
-        status = cli_reader_sample(&j->reader, &text, &size);
+        status = cli_reader_sample(&j->reader, patience, &text, &size);
     }
     if (!status && !tr_buffer_append(sample, text, size))
         status = cli_fail_memory();
@@ -96,7 +98,7 @@ static int set_options(translation *j)
     if (!status)
         status = cli_forbidden_ids(s, &route->models[route->count - 1], &j->forbidden);
     options->search = cli_search_options(s, &j->forbidden);
-    if (s->chose_beam && s->ranks && !route->models[0].reverse) /* auto, and there is none */
+    if (s->chose_beam && s->ranks && !route->models[0].reverse) /* auto, and there is none, or it is not asked */
         options->search.beam = 1;
     if (s->chose_beam && options->search.beam > 1 && s->verbose)
         cli_note("beam %d: chosen by --beam auto", options->search.beam);
@@ -127,7 +129,9 @@ static int open_models_for(translation *j, const tr_buffer *sample)
         return CLI_DONE;
     if (j->opened)
         close_models(j);
-    return finish_opening(j, cli_route_open(&j->route, j->settings, sample->data, sample->size));
+    cli_settings own = *j->settings;
+    own.ranks = j->ranks;
+    return finish_opening(j, cli_route_open(&j->route, &own, sample->data, sample->size));
 }
 
 static bool has_letters(const tr_buffer *sample)
@@ -150,6 +154,18 @@ static int decide(translation *j, const cli_line *lines, size_t count)
     return status;
 }
 
+/* Whether a person types the input. */
+static bool is_typed(const cli_settings *s)
+{
+    return !s->argument_count && (!s->input || strcmp(s->input, "-") == 0) && isatty(STDIN_FILENO);
+}
+
+/* Whether all of the input is read, and so short that ranking takes a few seconds at most. */
+static bool is_short(const translation *j, const tr_buffer *sample)
+{
+    return (j->text.data || j->is_document || j->reader.at_end) && sample->size <= RANKED_SIZE;
+}
+
 /* Opens those that translate the input, unless they are open. */
 static int open_models(translation *j)
 {
@@ -157,11 +173,13 @@ static int open_models(translation *j)
     tr_buffer sample = {0};
     int status = CLI_DONE;
     const bool by_script = cli_route_by_script(&j->route, s);
+    const bool by_size = s->ranks && cli_rerank_of(s) == CLI_RERANK_AUTO && cli_route_has_pairs(&j->route) && !is_typed(s);
     if (j->opened && !by_script)
         return CLI_DONE;
-    status = by_script || cli_detects(s) ? read_sample(j, &sample) : CLI_DONE;
+    status = by_script || by_size || cli_detects(s) ? read_sample(j, by_size ? END_WAIT : 0, &sample) : CLI_DONE;
     if (!status) { /* else it is a fault of this file alone */
         j->undecided = by_script && !j->is_document && !has_letters(&sample);
+        j->ranks = s->ranks && (!by_size || is_short(j, &sample));
         status = open_models_for(j, &sample);
     }
     tr_buffer_free(&sample);
@@ -439,19 +457,8 @@ static bool has_threshold(const translation *j)
     return has;
 }
 
-/* Whether input is what a person waits for, and for whom ranking takes no time that is felt: short TEXT, typed lines. */
-static bool is_awaited(const cli_settings *s)
-{
-    size_t size = 0;
-    for (int i = 0; i < s->argument_count && size <= RANKED_TEXT; i++)
-        size += strlen(s->arguments[i]) + 1;
-    if (s->argument_count)
-        return !s->output_dir && size <= RANKED_TEXT;
-    return (!s->input || strcmp(s->input, "-") == 0) && isatty(STDIN_FILENO);
-}
-
-/* --rerank auto: for awaited input, of which the best translation alone is wanted. --beam auto: BEAM_RANKED with --rerank,
- * else greedy; see set_options. */
+/* --rerank auto: for one input, of which the best translation alone is wanted; open_models looks at its size. --beam auto:
+ * BEAM_RANKED with --rerank, else greedy; see set_options. */
 static cli_settings choose_beam(const cli_settings *settings)
 {
     cli_settings s = *settings;
@@ -459,7 +466,7 @@ static cli_settings choose_beam(const cli_settings *settings)
     const bool several = s.search.n_best > 1 || s.search.alternatives;
     const bool one = !several && !s.search.sample && !s.stream && !s.tokens;
     s.chose_beam = s.search.beam == CLI_AUTO;
-    s.ranks = wanted == CLI_RERANK_AUTO ? s.chose_beam && one && is_awaited(&s) : wanted != CLI_RERANK_OFF;
+    s.ranks = wanted == CLI_RERANK_AUTO ? s.chose_beam && one && !s.output_dir : wanted != CLI_RERANK_OFF;
     if (s.chose_beam)
         s.search.beam = s.ranks && !s.search.sample ? BEAM_RANKED : 1;
     if (s.chose_beam && s.search.beam < s.search.n_best && !s.search.sample && !s.search.alternatives)

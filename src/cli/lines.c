@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/signals.h"
+#include "util/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,11 +55,11 @@ void cli_reader_close(cli_reader *reader)
     reader->lines = NULL;
 }
 
-/* True if read() would not block: there is data, the end, or an error. */
-static bool is_ready(const cli_reader *reader)
+/* True if read() would not block, now or within so many seconds: there is data, the end, or an error. */
+static bool is_ready(const cli_reader *reader, double seconds)
 {
     struct pollfd p = {.fd = reader->descriptor, .events = POLLIN};
-    return poll(&p, 1, 0) != 0;
+    return poll(&p, 1, seconds > 0 ? (int)(seconds * 1e3) : 0) != 0;
 }
 
 /* Waits until read() would not block. False: interrupted. */
@@ -189,7 +190,7 @@ int cli_reader_next(cli_reader *reader, size_t max_lines, size_t max_bytes, cons
                 return cli_fail_memory();
             break;
         }
-        if (n ? !is_ready(reader) : !wait_ready(reader))
+        if (n ? !is_ready(reader, 0) : !wait_ready(reader))
             break;
         const int status = read_more(reader);
         if (status)
@@ -221,13 +222,16 @@ static size_t sample_size(const cli_reader *reader)
     return 0;
 }
 
-int cli_reader_sample(cli_reader *reader, const char **text, size_t *size)
+int cli_reader_sample(cli_reader *reader, double patience, const char **text, size_t *size)
 {
     int status = CLI_DONE;
+    double until = 0;
     *size = 0;
     while (!status && !reader->at_end && reader->end - reader->begin < SAMPLE) {
-        if (*size ? !is_ready(reader) : !wait_ready(reader))
+        if (*size ? !is_ready(reader, until - tr_seconds()) : !wait_ready(reader))
             break;
+        if (!*size)
+            until = tr_seconds() + patience;
         status = read_more(reader);
         *size = sample_size(reader);
     }

@@ -259,12 +259,17 @@ static int choose_models(cli_route *route, const cli_settings *settings, const c
 
 /* ---------------------------------------------------------------------------------------------------------- the way back */
 
+bool cli_route_has_pairs(const cli_route *route)
+{
+    return route->index || *route->en_zh;
+}
+
 /* Finds the model from the target of a step back to its source: among the two that come with the program, or in the folder.
  * False: there is none. */
 static bool find_opposite(const cli_route *route, const cli_settings *step, char path[TR_PATH])
 {
     tr_route found;
-    if (!route->index && !*route->en_zh)
+    if (!cli_route_has_pairs(route))
         return false;
     if (!route->index)
         return route->into_chinese ? cli_default_model(path) : cli_opposite_model(path);

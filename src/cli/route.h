@@ -24,6 +24,8 @@ void cli_models_warn(const tr_model_index *models, const cli_settings *settings)
 int cli_route_find(cli_route *route, const cli_settings *settings);
 /* Whether the text tells which of the two models beside each other translates it, since no language is named. */
 bool cli_route_by_script(const cli_route *route, const cli_settings *settings);
+/* Whether there are models beside the one that translates, among which may be the one that translates back. */
+bool cli_route_has_pairs(const cli_route *route);
 /* Whether the one that is open is right for this text. */
 bool cli_route_fits(const cli_route *route, const cli_settings *settings, const char *text, size_t size);
 /* Then opens the models, each with a context. text: a sample of the input, if one is needed, to detect its language from.

@@ -64,7 +64,7 @@ class Rerank(CommandTest):
         """A sentence whose ranked translation is neither the greedy one nor the beam's."""
         for line in map(text_of, zip(self.SOURCES)):
             ranked = self.good("--rerank", "on", stdin=line, env=self.PAIR)
-            if ranked not in (self.good(stdin=line, env=self.PAIR), self.good("-b12", stdin=line, env=self.PAIR)):
+            if ranked not in (self.good("-b1", stdin=line, env=self.PAIR), self.good("-b12", stdin=line, env=self.PAIR)):
                 return line.decode().rstrip()
         return self.fail("ranking changes nothing")
 
@@ -111,17 +111,31 @@ class Rerank(CommandTest):
             again = self.good("--rerank", self.EN_ZH, "-m", self.ZH_EN, "--json", "-T", threads, stdin=text_of([text] * 40))
             self.assertEqual({json.loads(o)["text"] for o in again.splitlines()}, {json.loads(shown)["text"]})
 
-    def test_on_for_what_a_person_waits_for(self):
-        self.assertEqual(self.beam(SENTENCE, env=self.PAIR), 12)
+    def test_on_for_short_input(self):
         line = self.differing()
-        self.assertEqual(self.good(line, env=self.PAIR), self.good("--rerank", "on", stdin=text_of([line]), env=self.PAIR))
-        self.assertEqual(self.beam("--models", self.MODELS, "-s", "zh", "-t", "en", SENTENCE), 12)
+        text, out, note = text_of([line]), self.folder / "out", self.file("note.html", f"<p>{line}</p>\n".encode())
+        ranked = self.good("--rerank", "on", stdin=text, env=self.PAIR)
+        for args, more in [([line], {}), ([], {"stdin": text}), (["-i", "-"], {"stdin": text}),
+                           (["-n1", "-s", "zh", "-t", "en"], {"stdin": text}), (["-i", self.file("in", text)], {}),
+                           (["--models", self.MODELS, "-s", "zh", "-t", "en"], {"stdin": text})]:
+            self.assertEqual(self.good(*args, env=self.PAIR, **more), ranked, args)
+        self.good("-i", note, "-o", out, env=self.PAIR)
+        self.assertEqual(out.read_bytes(), b"<p>" + ranked.rstrip() + b"</p>\n")
         self.assertEqual(self.beam("It is fine today.", env=self.PAIR), 12)
-        self.assertEqual(self.beam("--rerank", "on", stdin=text_of([SENTENCE]), env=self.PAIR), 12)
         shown = self.run_tool("-v", "--stats", SENTENCE, env=self.PAIR).stderr.decode()
         self.assertIn("translate: beam 12: chosen by --beam auto\n", shown)
         self.assertIn(f"translate: translations are ranked by {self.EN_ZH}\n", shown)
         self.assertRegex(shown, r"MB, beam 12\n\Z")
+
+    def test_short_is_16_KiB(self):
+        sentence = SENTENCE + "。"
+        most = 16384 // len(sentence.encode())
+        for sentences, beam in (most, 12), (most + 1, 1):
+            text = (sentence * sentences).encode()
+            html = b"<!-- " + b"-" * 20000 + b" --><p>" + text + b"</p>\n"
+            for args, more in [([text.decode()], {}), ([], {"stdin": text}), (["-i", self.file("in", text)], {}),
+                               (["--format", "html"], {"stdin": html})]:
+                self.assertEqual(self.beam(*args, env=self.PAIR, **more), beam, (args[:1], sentences))
 
     def test_model_of_several_languages(self):
         mbart = self.MODELS.parent / "tests/languages/fixtures/mbart50/model"
@@ -134,23 +148,32 @@ class Rerank(CommandTest):
     def test_else_greedy(self):
         text = self.differing()
         line, greedy = text_of([text]), self.good("-b1", text, env=self.PAIR)
-        for args, more in [(["--rerank", "off", text], {}), (["--stream", text], {}), ([], {"stdin": line}),
-                           (["-i", self.file("in", line)], {}), (["-n1", "-i", "-"], {"stdin": line})]:
-            self.assertEqual(self.good(*args, env=self.PAIR, **more), greedy, args)
+        for args in ["--rerank", "off", text], ["--stream", text], ["-b1", "-i", self.file("in", line)]:
+            self.assertEqual(self.good(*args, env=self.PAIR), greedy, args)
+        self.good("-O", self.folder / "all", self.file("in", line), env=self.PAIR)
+        self.assertEqual((self.folder / "all" / "in").read_bytes(), greedy)
         self.assertEqual(self.beam("--exact", text, env=self.PAIR), 1)
         self.assertEqual(self.beam(SENTENCE), 1)  # a named model translates as it is
-        self.assertEqual(self.beam(SENTENCE * 227, env=self.PAIR), 12)
-        self.assertEqual(self.beam(SENTENCE * 228, env=self.PAIR), 1)  # a person would feel the wait
+        self.assertEqual(self.beam(stdin=line), 1)
+
+    def test_pipe_that_goes_on(self):
+        with self.started("-v", env=self.PAIR) as p:
+            p.stdin.write(SENTENCE.encode() + b"\n")
+            p.stdin.flush()
+            self.assertTrue(p.stdout.readline())  # before the end is known
+            p.stdin.close()
+            self.assertNotIn(b"beam 12", p.stderr.read())
+            self.assertEqual(p.wait(90), 0)
 
     def test_terminal(self):
-        for args, typed in ((), 12), (("-i", "-"), 12), (("-i", self.file("in", text_of([SENTENCE]))), 1):
+        for args in (), ("-i", "-"):
             terminal = Terminal()
             self.addCleanup(terminal.close)
             with self.started("-v", *args, stdin=terminal.slave, env=self.PAIR) as p:
                 os.write(terminal.master, SENTENCE.encode() + b"\n")
                 p.stdout.readline()
                 os.write(terminal.master, b"\x04")
-                self.assertEqual(b"translate: beam 12: chosen by --beam auto\n" in p.stderr.read(), typed == 12, args)
+                self.assertIn(b"translate: beam 12: chosen by --beam auto\n", p.stderr.read(), args)
                 self.assertEqual(p.wait(90), 0)
 
     def test_n_best_takes_its_beam(self):
