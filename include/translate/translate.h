@@ -315,14 +315,14 @@ TR_API const char *tr_options_name(size_t index, const char **type);
  * more than once. Queues have no ensembles. */
 TR_API tr_status tr_options_add_model(tr_options *options, const tr_model *model, double weight, tr_error *error);
 
-/* The model that translates back from the target language to the source language, for contexts: where option beam is above
- * 1, it ranks the hypotheses of tr_translate by how likely they make the source (the noisy channel of Yee et al., 2019); see
- * rerank_weight. What a translation leaves out or changes costs it its rank. The model must outlive the context; contexts
- * may share it. NULL: none.
+/* The model that translates back from the target language to the source language, for contexts and queues: where option beam
+ * is above 1, it ranks the hypotheses of tr_translate and tr_queue_submit by how likely they make the source (the noisy
+ * channel of Yee et al., 2019); see rerank_weight. What a translation leaves out or changes costs it its rank. The model
+ * must outlive contexts and queues, which may share it. NULL: none.
  *
- * tr_context_create fails if it lacks a tokenizer of either side (TR_ERROR_ARGUMENT, TR_ERROR_UNSUPPORTED) or translates
- * another pair (TR_ERROR_ARGUMENT), tr_translate if it lacks the languages of a call (TR_ERROR_ARGUMENT), tr_queue_create
- * always (TR_ERROR_ARGUMENT). */
+ * tr_context_create and tr_queue_create fail if it lacks a tokenizer of either side (TR_ERROR_ARGUMENT,
+ * TR_ERROR_UNSUPPORTED) or translates another pair (TR_ERROR_ARGUMENT), tr_translate and tr_queue_submit if it lacks the
+ * languages of a call (TR_ERROR_ARGUMENT). */
 TR_API void tr_options_set_reverse_model(tr_options *options, const tr_model *model);
 
 /* A glossary: words of the source language and what stands for them in translations, for every model. Where a text has

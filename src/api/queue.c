@@ -18,10 +18,12 @@ void tr_queue_init_condition(pthread_cond_t *condition)
 static tr_status start_thread(tr_queue *q, int number, tr_error *error)
 {
     queue_thread *t = &q->threads[number];
-    const tr_context_options options = {.threads = 1, .backend = TR_THREADS_POSIX, .batch_size = q->batch_size};
+    tr_context_options options = {
+        .threads = 1, .backend = TR_THREADS_POSIX, .batch_size = q->batch_size, .reverse = q->reverse};
     t->queue = q;
     t->number = number + 1;
     tr_status status = tr_make_context(q->model, &options, &t->bulk, error);
+    options.reverse = NULL;
     if (status == TR_OK)
         status = tr_make_context(q->model, &options, &t->urgent, error);
     if (status == TR_OK && !(t->started = tr_thread_start(&t->handle, tr_queue_thread_main, t)))
@@ -38,8 +40,6 @@ tr_status tr_queue_create(const tr_model *model, const tr_options *options, tr_q
     *queue = NULL;
     if (!model)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_create: model is NULL");
-    if (o.context.reverse)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_create: a queue has no model that translates back");
     if (o.context.ensemble_count)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_create: a queue has one model, not an ensemble");
     tr_queue *q = calloc(1, sizeof *q);
@@ -49,6 +49,7 @@ tr_status tr_queue_create(const tr_model *model, const tr_options *options, tr_q
         return tr_fail_memory(error, "queue");
     }
     q->model = model;
+    q->reverse = o.context.reverse;
     q->limits = o.queue;
     q->thread_count = threads;
     q->batch_size = o.context.batch_size;

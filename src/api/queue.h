@@ -5,7 +5,8 @@
  * A submission is a job. Jobs whose options allow their sentences to share a batch form a group. A thread runs a group: it
  * takes the next sentence of the group's jobs in turn whenever its batch has room, until the group has none left or it is
  * another group's turn. A text is cut into sentences when its first sentence is taken. Jobs of high priority are run by a
- * second scheduler of the thread, between two steps of the first. One lock guards everything but the decoding itself. */
+ * second scheduler of the thread, between two steps of the first; so are sentences ranked, and texts aligned. One lock
+ * guards everything but the decoding itself. */
 #ifndef TR_API_QUEUE_H
 #define TR_API_QUEUE_H
 
@@ -48,7 +49,7 @@ typedef struct queue_text {
     atomic_bool cancel;
     bool busy;                  /* a thread prepares or finishes it */
     bool aligned;               /* its alignments have been made, or tried */
-    size_t taken, in_flight;    /* requests taken, and those of them that are in a batch */
+    size_t taken, in_flight;    /* requests taken, and those of them that are in a batch, or wait to be ranked */
     pthread_mutex_t token_lock; /* held while a token becomes an event */
 } queue_text;
 
@@ -75,6 +76,7 @@ struct queue_job {
     tr_translate_options options;
     tr_submit_options how;
     tr_language_pair pair;
+    tr_reranker reranker;                   /* each thread takes its own context */
     size_t count, begun, running, finished; /* texts */
     char **texts;                           /* [count]: in one block with their bytes and prefixes; NULL: tokens */
     tr_tokens *sources;                     /* [count]: in one block with the ids of all lists; NULL: texts */
@@ -100,7 +102,8 @@ struct queue_thread {
     pthread_t handle;
     int number;
     bool started;
-    tr_context *bulk, *urgent;
+    tr_context *bulk, *urgent; /* bulk has the context of the model that translates back */
+    tr_request *to_rank;       /* a list of those that have left their batches */
     queue_text *to_align;
 };
 
@@ -111,7 +114,7 @@ typedef struct ticket_slot {
 } ticket_slot;
 
 struct tr_queue {
-    const tr_model *model;
+    const tr_model *model, *reverse; /* reverse: translates back; NULL: none */
     tr_queue_options limits;
     int thread_count, batch_size;
     pthread_mutex_t lock;

@@ -88,18 +88,13 @@ static tr_request *next_request(void *argument, int max_tokens)
     return request;
 }
 
-/* A request is no longer in the batch. status: TR_OK, or why its text fails. */
-static void leave_batch(queue_run *run, tr_request *request, tr_status status, const tr_error *error)
+/* A request is done. status: TR_OK, or why its text fails. */
+static void end_request(queue_thread *t, tr_request *request, tr_status status, const tr_error *error)
 {
-    tr_queue *q = run->thread->queue;
+    tr_queue *q = t->queue;
     queue_text *text = request->owner;
-    int at = run->held - 1;
-    while (run->batch[at] != request)
-        at--;
-    run->batch[at] = run->batch[--run->held];
     pthread_mutex_lock(&q->lock);
     text->in_flight--;
-    q->batched--;
     if (status != TR_OK && text->status == TR_OK) {
         text->status = status;
         tr_queue_fail_event(text->event, status, error);
@@ -109,7 +104,55 @@ static void leave_batch(queue_run *run, tr_request *request, tr_status status, c
     text->busy = over;
     pthread_mutex_unlock(&q->lock);
     if (over)
-        tr_queue_finish_text(run->thread, text);
+        tr_queue_finish_text(t, text);
+}
+
+/* A request is no longer in the batch. status: as above. */
+static void leave_batch(queue_run *run, tr_request *request, tr_status status, const tr_error *error)
+{
+    queue_thread *t = run->thread;
+    const queue_text *text = request->owner;
+    int at = run->held - 1;
+    while (run->batch[at] != request)
+        at--;
+    run->batch[at] = run->batch[--run->held];
+    pthread_mutex_lock(&t->queue->lock);
+    t->queue->batched--;
+    pthread_mutex_unlock(&t->queue->lock);
+    if (status != TR_OK || !text->job->reranker.reverse) {
+        end_request(t, request, status, error);
+        return;
+    }
+    request->next = t->to_rank;
+    t->to_rank = request;
+}
+
+/* Whether the text of a request that is being ranked was given up. */
+static int is_given_up(void *argument, const tr_progress *progress)
+{
+    queue_text *text = argument;
+    tr_queue *q = text->job->queue;
+    (void)progress;
+    tr_queue_stop_late_jobs(q);
+    return atomic_load(&text->cancel) || atomic_load(&q->stop);
+}
+
+/* Requests that wait for it are ranked, by the thread's own context. */
+static void rank_requests(queue_thread *t)
+{
+    while (t->to_rank && !atomic_load(&t->queue->stop)) {
+        tr_request *request = t->to_rank;
+        queue_text *text = request->owner;
+        tr_reranker reranker = text->job->reranker;
+        tr_error error = {0};
+        t->to_rank = request->next;
+        reranker.reverse = t->bulk->reverse;
+        reranker.on_progress = is_given_up;
+        reranker.on_progress_argument = text;
+        tr_scheduler_begin(reranker.reverse->scheduler);
+        const tr_status status = tr_rerank(&reranker, request, 1, &error);
+        end_request(t, request, status, &error);
+    }
 }
 
 static tr_status take_requests(void *argument, const tr_request *list, tr_error *error)
@@ -155,8 +198,10 @@ static bool before_step(void *argument)
         run_groups(t, true);
         pthread_mutex_unlock(&q->lock);
     }
-    if (!run->urgent)
+    if (!run->urgent) {
+        rank_requests(t);
         tr_queue_align_texts(t);
+    }
     return true;
 }
 
@@ -233,8 +278,9 @@ void *tr_queue_thread_main(void *argument)
     while (!atomic_load(&q->stop)) {
         run_groups(t, true);
         run_groups(t, false);
-        if (t->to_align) {
+        if (t->to_rank || t->to_align) {
             pthread_mutex_unlock(&q->lock);
+            rank_requests(t);
             tr_queue_align_texts(t);
             pthread_mutex_lock(&q->lock);
         }

@@ -45,6 +45,8 @@ static tr_status fill_options(tr_queue *q, queue_job *job, bool texts, const tr_
     tr_status status = tr_translate_options_resolve(&context->config, options, o, error);
     if (status == TR_OK)
         status = tr_context_languages(context, o->source_language, o->target_language, texts, &job->pair, error);
+    if (status == TR_OK && texts)
+        status = tr_reranker_init(context, o, &job->reranker, error);
     if (status == TR_OK && job->how.tokens && (o->search.beam > 1 || o->search.alternatives))
         status = tr_fail(error, TR_ERROR_ARGUMENT, "tokens: with %s, no token is final before the translation is complete",
                          o->search.beam > 1 ? "a beam" : "alternatives");
@@ -137,16 +139,19 @@ static bool join_group(tr_queue *q, queue_job *job)
     const tr_translate_options *o = &job->options;
     const tr_decoder_start *start = &job->pair.start;
     const bool scores = o->scores || tr_doubtful_below(o, &q->threads[0].bulk->config) < 0;
+    tr_search_options search = o->search;
+    if (job->reranker.reverse)
+        search.n_best = search.beam; /* all are ranked */
     queue_group *g = q->groups;
     while (g && !(g->shape.max_length == o->max_length && g->shape.min_length == o->min_length &&
                   g->shape.scores == scores && g->shape.loop_guard == o->loop_guard && g->start.id == start->id &&
-                  g->start.first_id == start->first_id && tr_search_same(&g->search, &o->search)))
+                  g->start.first_id == start->first_id && tr_search_same(&g->search, &search)))
         g = g->next;
     if (!g) {
         g = calloc(1, sizeof *g);
         if (!g)
             return false;
-        g->search = o->search;
+        g->search = search;
         g->forbidden = job->forbidden; /* then the job is the only one of its group */
         job->forbidden = NULL;
         g->start = *start;

@@ -24,21 +24,21 @@ enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20, SAMPLE =
 
 /* What --beam auto chooses where --rerank has a model: on development text, more hypotheses change little. */
 enum { BEAM_RANKED = 12 };
-enum { RANKED_SIZE = 16384 };     /* bytes of the input that --rerank auto ranks, at most */
+enum { RANKED_SIZE = 16384 };       /* bytes of the input that --rerank auto ranks, at most */
 static const double END_WAIT = 0.1; /* seconds: a pipe whose end comes later counts as longer */
 
 typedef struct translation {
-    const cli_settings *settings;
+    const cli_settings *settings; /* of the run, or own */
     cli_route route;
     cli_translator translator;
     tr_ids forbidden;    /* --forbid */
     bool opened, failed; /* the models are open, or cannot be */
     /* Of each file: */
+    cli_settings own; /* what its models and its size decide is filled in */
     cli_reader reader;
     cli_output output;
     tr_buffer text; /* the TEXT arguments, joined */
     bool undecided; /* no letter yet tells which of two models translates it */
-    bool ranks;     /* the model of --rerank is looked for */
     bool is_document;
     cli_document document;
     tr_buffer unit_lines; /* of a document without FILE.part */
@@ -84,10 +84,19 @@ static int read_sample(translation *j, double patience, tr_buffer *sample)
     return status;
 }
 
+/* What --beam auto is. */
+static int auto_beam(const cli_settings *s, bool ranks)
+{
+    if (s->search.sample || s->search.alternatives)
+        return 1;
+    const int beam = ranks ? BEAM_RANKED : 1;
+    return beam > s->search.n_best ? beam : s->search.n_best;
+}
+
 /* Fills in the options that depend on the models. */
 static int set_options(translation *j)
 {
-    const cli_settings *s = j->settings;
+    cli_settings *s = &j->own;
     const cli_route *route = &j->route;
     tr_translate_options *options = &j->translator.options;
     if (!s->tokens && !route->models[0].info.has_tokenizer)
@@ -97,9 +106,9 @@ static int set_options(translation *j)
         status = cli_align_options(s, &route->models[i], &options->alignment);
     if (!status)
         status = cli_forbidden_ids(s, &route->models[route->count - 1], &j->forbidden);
+    if (s->chose_beam)
+        s->search.beam = auto_beam(s, route->models[0].reverse != NULL);
     options->search = cli_search_options(s, &j->forbidden);
-    if (s->chose_beam && s->ranks && !route->models[0].reverse) /* auto, and there is none, or it is not asked */
-        options->search.beam = 1;
     if (s->chose_beam && options->search.beam > 1 && s->verbose)
         cli_note("beam %d: chosen by --beam auto", options->search.beam);
     return status;
@@ -129,9 +138,7 @@ static int open_models_for(translation *j, const tr_buffer *sample)
         return CLI_DONE;
     if (j->opened)
         close_models(j);
-    cli_settings own = *j->settings;
-    own.ranks = j->ranks;
-    return finish_opening(j, cli_route_open(&j->route, &own, sample->data, sample->size));
+    return finish_opening(j, cli_route_open(&j->route, j->settings, sample->data, sample->size));
 }
 
 static bool has_letters(const tr_buffer *sample)
@@ -179,7 +186,7 @@ static int open_models(translation *j)
     status = by_script || by_size || cli_detects(s) ? read_sample(j, by_size ? END_WAIT : 0, &sample) : CLI_DONE;
     if (!status) { /* else it is a fault of this file alone */
         j->undecided = by_script && !j->is_document && !has_letters(&sample);
-        j->ranks = s->ranks && (!by_size || is_short(j, &sample));
+        j->own.ranks = s->ranks && (!by_size || is_short(j, &sample));
         status = open_models_for(j, &sample);
     }
     tr_buffer_free(&sample);
@@ -458,7 +465,7 @@ static bool has_threshold(const translation *j)
 }
 
 /* --rerank auto: for one input, of which the best translation alone is wanted; open_models looks at its size. --beam auto:
- * BEAM_RANKED with --rerank, else greedy; see set_options. */
+ * if there is a model for that, which set_options knows. */
 static cli_settings choose_beam(const cli_settings *settings)
 {
     cli_settings s = *settings;
@@ -468,9 +475,7 @@ static cli_settings choose_beam(const cli_settings *settings)
     s.chose_beam = s.search.beam == CLI_AUTO;
     s.ranks = wanted == CLI_RERANK_AUTO ? s.chose_beam && one && !s.output_dir : wanted != CLI_RERANK_OFF;
     if (s.chose_beam)
-        s.search.beam = s.ranks && !s.search.sample ? BEAM_RANKED : 1;
-    if (s.chose_beam && s.search.beam < s.search.n_best && !s.search.sample && !s.search.alternatives)
-        s.search.beam = s.search.n_best;
+        s.search.beam = auto_beam(&s, s.ranks);
     return s;
 }
 
@@ -505,7 +510,8 @@ static int check_models(const translation *j)
 static int translate_file(translation *j, const cli_settings *settings)
 {
     const bool text = settings->argument_count && !settings->output_dir;
-    j->settings = j->translator.settings = settings;
+    j->own = *settings;
+    j->settings = j->translator.settings = &j->own;
     j->reader = (cli_reader){.descriptor = -1};
     j->output = (cli_output){.descriptor = -1, .run.descriptor = -1};
     j->done = j->total = 0;

@@ -79,7 +79,7 @@ static void test_refused(void **state)
     refuse(tr_options_add_model(options, model, 0, &error), "weight 0");
     tr_options_set_reverse_model(options, model);
     refuse(tr_context_create(model, options, &none, &error), "translates zh to en, not en back to zh");
-    refuse(tr_queue_create(model, options, &queue, &error), "a queue has no model that translates back");
+    refuse(tr_queue_create(model, options, &queue, &error), "translates zh to en, not en back to zh");
     tr_options_set_reverse_model(options, NULL);
     assert_int_equal(tr_options_set_strings(options, "prefixes", one, 1, &error), TR_OK);
     refuse(tr_translate(context, texts, NULL, 2, options, &results, &error), "there are 1 for 2 texts");

@@ -178,13 +178,63 @@ static void can_be_cancelled(void **state)
     tr_options_free(quiet);
 }
 
+/* The hypotheses of text i are those of text k. */
+static void expect_same(const tr_results *results, size_t i, const tr_results *expected, size_t k)
+{
+    const int64_t count = tr_results_int(expected, k, "hypotheses");
+    assert_int_equal(tr_results_int(results, i, "hypotheses"), count);
+    for (size_t h = 0; h < (size_t)count; h++)
+        assert_string_equal(tr_results_hypothesis_text(results, i, h, NULL),
+                            tr_results_hypothesis_text(expected, k, h, NULL));
+}
+
+/* A queue's threads rank what several submissions have at the same time, beside some that are not ranked; one is cancelled.
+ */
+static void queue_ranks_as_translate(void **state)
+{
+    enum { ROUNDS = 6 };
+    tr_options *ranked = create_options(0.3F, 2), *plain = create_options(0, 2), *greedy;
+    tr_context *context;
+    tr_queue *queue;
+    tr_ticket tickets[2 * ROUNDS], given_up;
+    (void)state;
+    good(tr_options_create(&greedy, &error));
+    good(tr_context_create(model, ranked, &context, &error));
+    good(tr_queue_create(model, ranked, &queue, &error));
+    tr_results *expected[] = {translate(context, ranked), translate(context, plain)};
+    assert_string_not_equal(tr_results_text(expected[0], 0, NULL), tr_results_text(expected[1], 0, NULL));
+    for (size_t k = 0; k < 2 * ROUNDS; k++) {
+        tr_ticket other;
+        good(tr_queue_submit(queue, texts, NULL, TEXTS, k % 2 ? plain : ranked, &tickets[k], &error));
+        if (k % 3 == 0)
+            good(tr_queue_submit(queue, texts, NULL, TEXTS, greedy, &other, &error));
+    }
+    good(tr_queue_submit(queue, texts, NULL, TEXTS, ranked, &given_up, &error));
+    assert_true(tr_queue_cancel(queue, given_up));
+    for (size_t k = 0; k < 2 * ROUNDS; k++)
+        for (size_t got = 0; got < TEXTS; got++) {
+            tr_event *event = tr_queue_wait(queue, tickets[k], -1);
+            assert_non_null(event);
+            if (tr_event_status(event) != TR_OK)
+                fail_msg("%s", tr_event_message(event));
+            expect_same(tr_event_results(event), 0, expected[k % 2], tr_event_text(event));
+            tr_event_free(event);
+        }
+    tr_queue_destroy(queue); /* with what is not done */
+    tr_results_free(expected[0]);
+    tr_results_free(expected[1]);
+    tr_context_destroy(context);
+    tr_options_free(ranked);
+    tr_options_free(plain);
+    tr_options_free(greedy);
+}
+
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_are_as_defined),
-        cmocka_unit_test(cache_knows_the_weight),
-        cmocka_unit_test(spans_and_alignments_stay),
-        cmocka_unit_test(can_be_cancelled),
+        cmocka_unit_test(ranks_are_as_defined),      cmocka_unit_test(cache_knows_the_weight),
+        cmocka_unit_test(spans_and_alignments_stay), cmocka_unit_test(can_be_cancelled),
+        cmocka_unit_test(queue_ranks_as_translate),
     };
     if (count != 3 || tr_model_open(arguments[1], NULL, &model, &error) != TR_OK ||
         tr_model_open(arguments[2], NULL, &reverse, &error) != TR_OK) {
