@@ -24,6 +24,7 @@ tr_status tr_reranker_init(const tr_context *context, const tr_translate_options
     *reranker = (tr_reranker){.reverse = context->reverse,
                               .translation = context->model->tokenizer,
                               .weight = options->rerank_weight,
+                              .wanted = (size_t)s->n_best,
                               .loop_guard = options->loop_guard};
     const tr_package *package = &context->model->package;
     const bool one_pair = !reverse->model->package.languages.count;
@@ -150,7 +151,7 @@ static void sort_hypotheses(tr_hypotheses *found, double *ranks)
     }
 }
 
-/* Hypotheses that loop are left out, if there are others. */
+/* Hypotheses that loop are left out, if there are others; so are those that nobody will ask for. */
 static void rank_request(const tr_reranker *reranker, tr_request *request, const tr_score *scores)
 {
     double ranks[TR_MAX_BEAM];
@@ -164,7 +165,9 @@ static void rank_request(const tr_reranker *reranker, tr_request *request, const
         good += isfinite(ranks[h]);
     }
     sort_hypotheses(found, ranks);
-    tr_hypotheses_cut(found, good ? good : found->count);
+    if (!good)
+        good = found->count;
+    tr_hypotheses_cut(found, good > reranker->wanted && !request->chunk->checked ? reranker->wanted : good);
     request->target = found->items[0].ids;
     request->target_length = (int)found->items[0].count;
     request->finished = found->items[0].finished;

@@ -29,6 +29,9 @@ typedef struct cli_numbers {
 /* What bench prints. BENCH_VALUES: a key and a value on each line. */
 typedef enum bench_form { BENCH_VALUES, BENCH_MARKDOWN, BENCH_CSV, BENCH_JSONL } bench_form;
 
+/* The beam whose hypotheses a model that translates back ranks: on development text, more of them change little. */
+enum { CLI_BEAM_RANKED = 12 };
+
 enum { CLI_AUTO = -1 }; /* load, loop_guard, protect, search.beam: the program decides */
 
 typedef enum cli_shell { CLI_BASH = 1, CLI_ZSH, CLI_FISH } cli_shell;

@@ -22,8 +22,6 @@
  * there the first chunk is small, and chunks grow as long as one takes less than a second. */
 enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20, SAMPLE = 1 << 16 };
 
-/* What --beam auto chooses where --rerank has a model: on development text, more hypotheses change little. */
-enum { BEAM_RANKED = 12 };
 enum { RANKED_SIZE = 16384 };       /* bytes of the input that --rerank auto ranks, at most */
 static const double END_WAIT = 0.1; /* seconds: a pipe whose end comes later counts as longer */
 
@@ -89,7 +87,7 @@ static int auto_beam(const cli_settings *s, bool ranks)
 {
     if (s->search.sample || s->search.alternatives)
         return 1;
-    const int beam = ranks ? BEAM_RANKED : 1;
+    const int beam = ranks ? CLI_BEAM_RANKED : 1;
     return beam > s->search.n_best ? beam : s->search.n_best;
 }
 

@@ -389,7 +389,7 @@ static bool find_model(request *r, look *l, const char *source, const char *targ
         answer_error(r, 400, "source: %.40s is no language", source);
         return false;
     }
-    if (models_find(r->server->models, l->source, l->target, &l->way, &error) != TR_OK)
+    if (models_find(r->server->models, l->source, l->target, false, &l->way, &error) != TR_OK)
         answer_failure(r, &error);
     else if (l->way.count != 1)
         answer_error(r, 400, "two models translate from %s to %s, which have no common attention", l->source, l->target);

@@ -202,7 +202,7 @@ static tr_status find_way(file *f)
         memcpy(f->source, found.code, sizeof f->source);
     }
     if (!language_same(f->source, f->target))
-        status = models_find(f->server->models, f->source, f->target, &f->way, &f->error);
+        status = models_find(f->server->models, f->source, f->target, false, &f->way, &f->error);
     if (status == TR_OK && (f->glossary_id || f->dictionary) && f->way.count > 1)
         status = tr_fail(&f->error, TR_ERROR_ARGUMENT, "glossary: two models translate from %s to %s, which cannot use it",
                          f->source, f->target);

@@ -62,6 +62,8 @@ typedef struct content {
     model_pairs *pairs;
     served **served; /* [count] the model of each entry of the index */
     size_t count;
+    served **ranked; /* [ranked_count] those with one that translates back, which have been asked for */
+    size_t ranked_count;
     known_route *known; /* [KNOWN] by a hash of the codes; a new one takes the place of another */
 } content;
 
@@ -84,7 +86,10 @@ static void drop_content(content *c, const content *other)
     for (size_t i = 0; i < c->count; i++)
         if (!has_served(other, c->served[i]))
             served_retire(c->served[i]);
+    for (size_t i = 0; i < c->ranked_count; i++)
+        served_retire(c->ranked[i]);
     free(c->served);
+    free(c->ranked);
     free(c->known);
     model_pairs_free(c->pairs);
     tr_model_index_close(c->index);
@@ -98,7 +103,7 @@ static served *take_served(models *m, const char *path)
     for (size_t i = 0; i < m->content.count; i++)
         if (served_is(m->content.served[i], path, stamp))
             return m->content.served[i];
-    return served_add(&m->list, path, stamp);
+    return served_add(&m->list, path, NULL, stamp);
 }
 
 static tr_status read_content(models *m, content *c, tr_error *error)
@@ -161,7 +166,7 @@ void models_free(models *m)
     if (!m)
         return;
     served_free_all(&m->list);
-    m->content.count = 0;
+    m->content.count = m->content.ranked_count = 0;
     drop_content(&m->content, &m->content);
     free(m);
 }
@@ -244,14 +249,35 @@ static served *served_of_path(const content *c, const char *path)
     return c->served[i];
 }
 
-tr_status models_find(models *m, const char *source, const char *target, way *found, tr_error *error)
+/* The model of a route, with the one that translates back; NULL: there is none, or no memory. */
+static served *find_ranked(models *m, const tr_route *route)
+{
+    content *const c = &m->content;
+    const tr_route_step *const step = &route->steps[0];
+    tr_route back;
+    tr_error error;
+    if (route->count != 1 || find_route(m, step->target, step->source, &back, &error) != TR_OK || back.count != 1)
+        return NULL;
+    for (size_t i = 0; i < c->ranked_count; i++)
+        if (served_has(c->ranked[i], step->path, back.steps[0].path))
+            return c->ranked[i];
+    served **const more = realloc(c->ranked, (c->ranked_count + 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    c->ranked = more;
+    more[c->ranked_count] = served_add(&m->list, step->path, back.steps[0].path, 0);
+    return more[c->ranked_count] ? more[c->ranked_count++] : NULL;
+}
+
+tr_status models_find(models *m, const char *source, const char *target, bool ranks, way *found, tr_error *error)
 {
     tr_route route;
     *found = (way){0};
     const tr_status status = find_route(m, source, target, &route, error);
+    served *const ranked = status == TR_OK && ranks ? find_ranked(m, &route) : NULL;
     for (int i = 0; status == TR_OK && i < route.count; i++) {
         const tr_route_step *const step = &route.steps[i];
-        found->steps[i].model = served_of_path(&m->content, step->path);
+        found->steps[i].model = ranked ? ranked : served_of_path(&m->content, step->path);
         snprintf(found->steps[i].source, TR_LANGUAGE, "%s", step->source);
         snprintf(found->steps[i].target, TR_LANGUAGE, "%s", step->target);
         served_hold(found->steps[i].model);
@@ -278,15 +304,23 @@ void way_name(const way *w, char name[128])
 /* ------------------------------------------------------------------------------------------------------------------ state
  */
 
+static bool is_open(const content *c, size_t model)
+{
+    bool open = served_is_open(c->served[model]);
+    for (size_t i = 0; i < c->ranked_count && !open; i++)
+        open = served_is_open(c->ranked[i]) && strcmp(served_path(c->ranked[i]), c->index->items[model].path) == 0;
+    return open;
+}
+
 json_t *models_list(const models *m)
 {
     const content *const c = &m->content;
     json_t *const list = json_array();
     for (size_t i = 0; i < c->count; i++) {
         json_t *const model =
-            json_pack("{s:s, s:b, s:o, s:o, s:I}", "name", c->index->items[i].name, "open", served_is_open(c->served[i]),
-                      "sources", model_pairs_of_model(c->pairs, i, false), "targets",
-                      model_pairs_of_model(c->pairs, i, true), "bytes", (json_int_t)c->index->items[i].peek.file_size);
+            json_pack("{s:s, s:b, s:o, s:o, s:I}", "name", c->index->items[i].name, "open", is_open(c, i), "sources",
+                      model_pairs_of_model(c->pairs, i, false), "targets", model_pairs_of_model(c->pairs, i, true), "bytes",
+                      (json_int_t)c->index->items[i].peek.file_size);
         if (json_array_append_new(list, model) < 0) {
             json_decref(list);
             return NULL;

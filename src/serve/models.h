@@ -42,8 +42,9 @@ typedef struct way {
         char source[TR_LANGUAGE], target[TR_LANGUAGE]; /* the model's own codes */
     } steps[MODELS_STEPS];
 } way;
-/* Finds the way and holds its models, which may not be open yet. TR_ERROR_ARGUMENT: there is none. */
-tr_status models_find(models *m, const char *source, const char *target, way *found, tr_error *error);
+/* Finds the way and holds its models, which may not be open yet. ranks: one model ranks its translations by one that
+ * translates back, if there is one. TR_ERROR_ARGUMENT: there is no way. */
+tr_status models_find(models *m, const char *source, const char *target, bool ranks, way *found, tr_error *error);
 void way_release(way *w);
 /* The held model must outlive the result. What the way does with a text is the same as long as this text is the same: its
  * models' files and languages. */
@@ -53,6 +54,7 @@ void way_name(const way *w, char name[128]);
 void served_open(served *model, void (*ready)(void *argument, const tr_error *error), void *argument);
 tr_queue *served_queue(const served *model); /* of an open model */
 const tr_model *served_model(const served *model);
+bool served_ranks(const served *model); /* whether an open model ranks the hypotheses of a beam */
 /* Submits texts as tr_queue_submit does; each event of the submission comes to call in the loop, which frees it. */
 tr_status served_submit(served *model, const char *const *texts, const size_t *sizes, size_t count, tr_options *options,
                         void (*call)(void *argument, tr_event *event), void *argument, tr_ticket *ticket, tr_error *error);

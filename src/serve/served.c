@@ -33,18 +33,20 @@ enum { BUCKETS = 256 }; /* tickets are successive numbers, so that they share th
 struct served {
     served *next; /* in the list */
     served_list *list;
-    char *path;
+    char *path, *reverse; /* reverse: of the model that ranks its translations; NULL: none */
     uint64_t stamp, generation;
     size_t users, submissions, texts; /* texts: that wait for their events */
     bool retired;
     served_state state;
     /* While it is being opened or closed, the other thread alone uses these. */
     tr_model *model;
+    tr_model *own_reverse; /* NULL: it is the model itself, or there is none */
     tr_queue *queue;
     tr_status status; /* of the last opening */
     tr_error error;
-    uint64_t bytes; /* of its files, when they were last looked at */
-    int descriptor; /* of the queue */
+    tr_error unranked; /* why translations are not ranked, though there is reverse; its status is TR_OK if they are */
+    uint64_t bytes;    /* of its files, when they were last looked at */
+    int descriptor;    /* of the queue */
     waiter *waiters, **last_waiter;
     loop_timer idle;
     submission *buckets[BUCKETS];
@@ -57,6 +59,12 @@ static void add_stamp(tr_xxh64 *hash, const struct stat *st)
     const uint64_t fields[] = {(uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
                                (uint64_t)st->st_mtim.tv_sec, (uint64_t)st->st_mtim.tv_nsec};
     tr_xxh64_add(hash, fields, sizeof fields);
+}
+
+/* Whether another model than itself ranks its translations. */
+static bool has_own_reverse(const served *s)
+{
+    return s->reverse && strcmp(s->reverse, s->path) != 0;
 }
 
 /* The stamp of a file, or of a directory with all in it, and the bytes of these files. */
@@ -84,6 +92,21 @@ static uint64_t look_at_files(const char *path, uint64_t *bytes)
     return tr_xxh64_result(&hash);
 }
 
+/* Of all that the model needs. */
+static uint64_t look_at_models(const served *s, uint64_t *bytes)
+{
+    uint64_t more;
+    const uint64_t stamp = look_at_files(s->path, bytes);
+    if (!has_own_reverse(s))
+        return stamp;
+    const uint64_t both[] = {stamp, look_at_files(s->reverse, &more)};
+    tr_xxh64 hash;
+    tr_xxh64_init(&hash);
+    tr_xxh64_add(&hash, both, sizeof both);
+    *bytes += more;
+    return tr_xxh64_result(&hash);
+}
+
 uint64_t served_stamp(const char *path)
 {
     uint64_t bytes;
@@ -92,22 +115,34 @@ uint64_t served_stamp(const char *path)
 
 /* ------------------------------------------------------------------------------------------------------------------ list */
 
-served *served_add(served_list *list, const char *path, uint64_t stamp)
+served *served_add(served_list *list, const char *path, const char *reverse, uint64_t stamp)
 {
     served *const s = calloc(1, sizeof *s);
-    char *const copy = strdup(path);
-    if (!s || !copy) {
+    char *const copy = strdup(path), *const other = reverse ? strdup(reverse) : NULL;
+    if (!s || !copy || (reverse && !other)) {
         free(s);
         free(copy);
+        free(other);
         return NULL;
     }
     *s = (served){.next = list->first,
                   .list = list,
                   .path = copy,
+                  .reverse = other,
                   .stamp = stamp,
                   .generation = ++list->generation,
                   .last_waiter = &s->waiters};
     return list->first = s;
+}
+
+static void close_model(void *argument)
+{
+    served *const s = argument;
+    tr_queue_destroy(s->queue);
+    tr_model_close(s->model);
+    tr_model_close(s->own_reverse);
+    s->queue = NULL;
+    s->model = s->own_reverse = NULL;
 }
 
 static void free_served(served *s)
@@ -116,14 +151,14 @@ static void free_served(served *s)
     loop_forget(l, &s->idle);
     if (s->state == SERVED_OPEN)
         loop_unwatch(l, s->descriptor);
-    tr_queue_destroy(s->queue);
-    tr_model_close(s->model);
+    close_model(s);
     for (size_t i = 0; i < BUCKETS; i++)
         for (submission *sub; (sub = s->buckets[i]);) {
             s->buckets[i] = sub->next;
             free(sub);
         }
     free(s->path);
+    free(s->reverse);
     free(s);
 }
 
@@ -141,15 +176,6 @@ static void remove_served(served *s)
 static void start_opening(served *s);
 static void take_events(void *argument);
 static void settle(served *s);
-
-static void close_model(void *argument)
-{
-    served *const s = argument;
-    tr_queue_destroy(s->queue);
-    tr_model_close(s->model);
-    s->queue = NULL;
-    s->model = NULL;
-}
 
 static void model_closed(void *argument)
 {
@@ -291,6 +317,19 @@ tr_status served_submit(served *model, const char *const *texts, const size_t *s
 
 /* --------------------------------------------------------------------------------------------------------------- opening */
 
+/* With the model that ranks; without it, if it cannot be used. */
+static tr_status create_queue(served *s, tr_options *options)
+{
+    const tr_model *const reverse = s->own_reverse ? s->own_reverse : s->reverse ? s->model : NULL;
+    if (reverse && s->unranked.status == TR_OK) {
+        tr_options_set_reverse_model(options, reverse);
+        if (tr_queue_create(s->model, options, &s->queue, &s->unranked) == TR_OK)
+            return TR_OK;
+        tr_options_set_reverse_model(options, NULL);
+    }
+    return tr_queue_create(s->model, options, &s->queue, &s->error);
+}
+
 static tr_status make_queue(served *s)
 {
     const cli_settings *const settings = s->list->server->settings;
@@ -301,7 +340,7 @@ static tr_status make_queue(served *s)
     if ((status = tr_options_set_int(options, "threads", settings->threads, &s->error)) == TR_OK &&
         (status = tr_options_set_int(options, "batch_size", settings->batch_size, &s->error)) == TR_OK &&
         (status = tr_options_set_int(options, "max_texts", settings->queue_limit, &s->error)) == TR_OK)
-        status = tr_queue_create(s->model, options, &s->queue, &s->error);
+        status = create_queue(s, options);
     tr_options_free(options);
     if (status == TR_OK && (s->descriptor = tr_queue_fd(s->queue)) < 0)
         status = tr_fail(&s->error, TR_ERROR_IO, "%s: too many open files", s->path);
@@ -319,7 +358,14 @@ static void open_model(void *argument)
     options.shortlist = settings->shortlist;
     options.full_vocabulary = settings->full_vocabulary;
     options.attention_windows = settings->attention;
+    s->unranked.status = TR_OK;
     s->status = tr_open_model(s->path, &options, &s->model, &s->error);
+    if (s->status == TR_OK && has_own_reverse(s)) {
+        options.shortlist = "off"; /* these say what tokens can come of the model itself */
+        options.full_vocabulary = false;
+        options.attention_windows = NULL;
+        tr_open_model(s->reverse, &options, &s->own_reverse, &s->unranked);
+    }
     if (s->status == TR_OK)
         s->status = make_queue(s);
     if (s->status != TR_OK)
@@ -361,6 +407,8 @@ static void model_opened(void *argument)
     s->state = s->status == TR_OK ? SERVED_OPEN : SERVED_CLOSED;
     if (s->status != TR_OK && s->status != TR_ERROR_CANCELLED)
         cli_warn(owner->settings, "%s", s->error.message);
+    if (s->status == TR_OK && s->unranked.status != TR_OK)
+        cli_warn(owner->settings, "%s (it would rank translations)", s->unranked.message);
     served_hold(s);
     tell_waiters(s);
     served_release(s);
@@ -402,7 +450,7 @@ static void make_room(const served *opened)
 
 static void start_opening(served *s)
 {
-    const uint64_t stamp = look_at_files(s->path, &s->bytes);
+    const uint64_t stamp = look_at_models(s, &s->bytes);
     if (stamp != s->stamp)
         s->generation = ++s->list->generation;
     s->stamp = stamp;
@@ -417,7 +465,7 @@ static void start_opening(served *s)
 static bool is_damaged(const served *s)
 {
     return (s->status == TR_ERROR_FORMAT || s->status == TR_ERROR_UNSUPPORTED || s->status == TR_ERROR_NUMERIC) &&
-           served_stamp(s->path) == s->stamp;
+           look_at_models(s, &(uint64_t){0}) == s->stamp;
 }
 
 void served_open(served *model, void (*ready)(void *argument, const tr_error *error), void *argument)
@@ -447,9 +495,24 @@ void served_open(served *model, void (*ready)(void *argument, const tr_error *er
 
 /* --------------------------------------------------------------------------------------------------------------- reading */
 
+const char *served_path(const served *s)
+{
+    return s->path;
+}
+
+bool served_has(const served *s, const char *path, const char *reverse)
+{
+    return strcmp(s->path, path) == 0 && (s->reverse && reverse ? strcmp(s->reverse, reverse) == 0 : s->reverse == reverse);
+}
+
 bool served_is(const served *s, const char *path, uint64_t stamp)
 {
     return s->stamp == stamp && strcmp(s->path, path) == 0;
+}
+
+bool served_ranks(const served *model)
+{
+    return model->reverse && model->unranked.status == TR_OK;
 }
 
 tr_queue *served_queue(const served *model)

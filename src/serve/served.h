@@ -14,8 +14,12 @@ typedef struct served_list {
 /* What changes when the file, or one in the directory, is replaced; 0: there is none. */
 uint64_t served_stamp(const char *path);
 
-/* A closed model, added to the list; NULL: out of memory. */
-served *served_add(served_list *list, const char *path, uint64_t stamp);
+/* A closed model, added to the list; NULL: out of memory. reverse: the path of the model that ranks its translations; NULL:
+ * none. */
+served *served_add(served_list *list, const char *path, const char *reverse, uint64_t stamp);
+const char *served_path(const served *s);
+/* Whether it is of these paths. */
+bool served_has(const served *s, const char *path, const char *reverse);
 /* Whether it is the model of this file as it is now. */
 bool served_is(const served *s, const char *path, uint64_t stamp);
 /* Holds it: it stays open and in the list. */

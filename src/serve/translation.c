@@ -432,7 +432,7 @@ static tr_status set_options(const item *it, tr_options *o, tr_error *error)
     const translation_options *const wanted = &it->job->options;
     const cli_settings *const s = it->job->request->server->settings;
     const bool bulk = wanted->bulk || it->job->characters > LONG_REQUEST;
-    const bool last = is_last_step(it);
+    const bool last = is_last_step(it), ranked = served_ranks(it->way.steps[it->step].model);
     const uint64_t now = tr_nanoseconds();
     tr_status status = tr_options_set_string(o, "source_language", it->way.steps[it->step].source, error);
     if (status == TR_OK)
@@ -443,9 +443,9 @@ static tr_status set_options(const item *it, tr_options *o, tr_error *error)
         status = fail_late(it->job, error);
     if (status == TR_OK)
         status = tr_options_set_int(o, "deadline", (int64_t)((it->job->deadline - now) / MILLISECOND) + 1, error);
-    if (status == TR_OK && !wanted->more)
-        status = tr_options_set_int(o, "beam", s->search.beam, error);
-    if (status == TR_OK && wanted->on_token)
+    if (status == TR_OK && !wanted->has_beam)
+        status = tr_options_set_int(o, "beam", ranked ? CLI_BEAM_RANKED : s->search.beam, error);
+    if (status == TR_OK && wanted->on_token && !ranked)
         status = tr_options_set_int(o, "tokens", last, error);
     if (status == TR_OK && wanted->alternatives && !wanted->html)
         status = tr_options_set_int(o, "alternatives", last, error);
@@ -632,7 +632,7 @@ static void begin_item(item *it)
         return;
     }
     if (status == TR_OK)
-        status = models_find(j->request->server->models, it->source, j->target, &it->way, &error);
+        status = models_find(j->request->server->models, it->source, j->target, j->options.ranks, &it->way, &error);
     if (status == TR_ERROR_ARGUMENT && is_foreign(it)) {
         pass_through(it);
         return;

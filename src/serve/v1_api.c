@@ -86,7 +86,6 @@ static tr_options *read_options(request *r)
         answer_failure(r, &error);
         return NULL;
     }
-    tr_options_set_int(o, "beam", r->server->settings->search.beam, NULL);
     bool good = true;
     for (size_t i = 0; good && i < sizeof numbers / sizeof *numbers; i++)
         good = set_number(r, o, numbers[i].name, numbers[i].real, numbers[i].low, numbers[i].high);
@@ -281,6 +280,7 @@ static bool read_fields(request *r, size_t count, translation_options *o)
 {
     const char *const format = request_text(r, "format"), *const priority = request_text(r, "priority");
     const bool stream = request_flag(r, "stream"), html = format && strcmp(format, "html") == 0;
+    const json_t *const beam = json_object_get(r->fields, "beam");
     bool valid, known;
     const int64_t deadline = request_number(r, "deadline_ms", 0, &valid);
     const int64_t alternatives = request_number(r, "alternatives", 0, &known);
@@ -290,6 +290,8 @@ static bool read_fields(request *r, size_t count, translation_options *o)
                                .alternatives = (int)alternatives,
                                .bulk = priority && strcmp(priority, "low") == 0,
                                .deadline = (int)deadline,
+                               .ranks = request_flag(r, "rerank"),
+                               .has_beam = beam && !json_is_null(beam),
                                .on_token = stream ? on_token : NULL};
     if (!request_option(r, "prefix", &o->prefix))
         return false;
@@ -309,6 +311,8 @@ static bool read_fields(request *r, size_t count, translation_options *o)
         answer_error(r, 400, "prefix: needs one text, without format html");
     else if (o->prefix && strlen(o->prefix) > LONGEST_PREFIX)
         answer_error(r, 400, "prefix: has more than %d bytes", LONGEST_PREFIX);
+    else if (o->ranks && (alternatives || request_flag(r, "sample")))
+        answer_error(r, 400, "rerank: not together with %s", alternatives ? "alternatives" : "sample");
     else if (alternatives && request_number(r, "n_best", 1, NULL) > 1)
         answer_error(r, 400, "alternatives: not together with n_best");
     else

@@ -247,7 +247,7 @@ class Requests(ServeTest):
             for path, names in (("/translate", ("q", "source", "target", "format", "alternatives")),
                                 ("/v1/translate", ("text", "source", "target", "format", "alternatives", "beam", "stream",
                                                    "priority", "deadline_ms", "glossary", "terms", "temperature",
-                                                   "prefix", "sentences")),
+                                                   "prefix", "sentences", "rerank")),
                                 ("/detect", ("q",))):
                 for name in names:
                     fields = {"q": TEXT, "text": TEXT, "source": "zh", "target": "en", name: value}

@@ -101,6 +101,94 @@ class Models(ServeTest):
             self.assertEqual(chinese_model.written(simple), other)
         self.assertTrue(different)
 
+    SENTENCES = ("试验区的麦子长得比去年好得多。", "他把雨伞忘在了公共汽车上。", "会议推迟到下周三举行。", "医生建议他少喝酒，多运动。")
+
+    def default_pair(self):
+        folder = self.folder()
+        for name in (WHOLE, "en-zh.gguf"):
+            shutil.copy(ROOT / "models" / name, folder / name)
+        return folder
+
+    @staticmethod
+    def rank(server, text=SENTENCES[0], **more):
+        return server.post("/v1/translate", **{"text": text, "source": "zh", "target": "en", "rerank": True, **more})
+
+    def ranked(self, server, text=SENTENCES[0], **more):
+        return self.rank(server, text, **more).json["translations"][0]["text"]
+
+    @staticmethod
+    def printed(folder, *args):
+        return subprocess.run([support.TOOL, "-q", "--models", folder, *args], env=support.environment(), check=True,
+                              capture_output=True).stdout.decode().rstrip("\n")
+
+    def test_ranked_by_the_model_of_the_other_direction(self):
+        folder, changed = self.default_pair(), 0
+        server = self.start("--models", folder)
+        for text in self.SENTENCES:
+            expected = self.printed(folder, "-s", "zh", "-t", "en", text)
+            self.assertEqual(self.ranked(server, text), expected)
+            self.assertEqual(self.open_models(server), [WHOLE])  # the other one for this alone
+            self.assertEqual(self.ranked(server, f"<b>{text}</b>", format="html"), f"<b>{expected}</b>")
+            self.assertEqual(self.rank(server, text, stream=True).body.decode().split("\n")[0], "event: done")
+            changed += expected != self.ask(server, text).json["translatedText"]
+        self.assertGreater(changed, 0)
+        both = [t["text"] for t in self.rank(server, list(self.SENTENCES[:2])).json["translations"]]
+        self.assertEqual(both, [self.ranked(server, text) for text in self.SENTENCES[:2]])
+        for target in "zh", "zh-Hant":
+            text = "The train to the coast leaves at nine."
+            self.assertEqual(self.ranked(server, text, source="en", target=target),
+                             self.printed(folder, "-s", "en", "-t", target, text))
+        found = self.rank(server, beam=4, n_best=4).json["translations"][0]["hypotheses"]
+        self.assertEqual(len(found), 4)
+        for name, value in ("sample", True), ("alternatives", 2):
+            answer = self.rank(server, **{name: value})
+            self.assertEqual(answer.status, 400, answer)
+            self.assertIn(name, answer.json["error"]["message"])
+
+    def test_many_are_ranked_side_by_side(self):
+        server, answers = self.start("--models", self.default_pair(), "-T", "2"), {}
+        expected = [self.ranked(server, text) for text in self.SENTENCES]
+
+        def work(number):
+            answers[number] = [self.ranked(server, text) for text in self.SENTENCES] + \
+                [self.ask(server, text).status for text in self.SENTENCES]
+        threads = [threading.Thread(target=work, args=[n]) for n in range(6)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(answers, {n: expected + [200] * len(self.SENTENCES) for n in range(6)})
+
+    def test_not_ranked_without_the_other_direction(self):
+        server = self.start("--models", self.models())
+        self.assertEqual(self.ranked(server, TEXT), self.translated(TEXT))
+        self.assertIn(b"event: token", self.rank(server, TEXT, stream=True).body)
+
+    def test_the_ranking_model_is_damaged_or_replaced(self):
+        folder = self.default_pair()
+        server = self.start("--models", folder)
+        ranked = self.ranked(server)
+        os.truncate(folder / "en-zh.gguf", 1 << 20)  # it is open, as a copy
+        self.assertEqual(self.ranked(server), ranked)
+        server.signal(signal.SIGHUP)  # now there is no other direction
+        self.eventually(lambda: len(server.get("/v1/models").json["models"]) == 1)
+        self.assertEqual(self.ranked(server), self.ask(server, self.SENTENCES[0]).json["translatedText"])
+        shutil.copy(ROOT / "models" / "en-zh.gguf", folder / "en-zh.gguf")
+        server.signal(signal.SIGHUP)
+        self.eventually(lambda: len(server.get("/v1/models").json["models"]) == 2)
+        os.truncate(folder / "en-zh.gguf", 1 << 20)
+        self.assertIn("The", self.ranked(server))
+        warnings = self.warnings(server)
+        self.assertEqual([str(folder / "en-zh.gguf") in w for w in warnings], [True, True], warnings)
+        self.assertIn("it would rank translations", warnings[1])
+
+    def test_an_idle_ranked_model_is_closed(self):
+        server = self.start("--models", self.default_pair(), "--idle-close", "2")
+        ranked = self.ranked(server)
+        self.assertEqual(self.open_models(server), [WHOLE])
+        self.eventually(lambda: not self.open_models(server))
+        self.assertEqual(self.ranked(server), ranked)
+
     def test_one_model(self):
         folder = self.models("many")
         server = self.start("-m", folder / WHOLE)

@@ -66,6 +66,7 @@ export async function ask(text, { source, target }, signal, show) {
   const blocks = blocksOf(text), drafts = blocks.map(() => ""), found = [];
   const json = { target, stream: true, sentences: true, align: true, doubtful: true, ...app.options };
   if (text.length > LONG) json.priority = "low";
+  else json.rerank = true; // no tokens come then, but soon the best translation
   let next = 0, from = source;
   const one = async () => {
     const i = next++;
