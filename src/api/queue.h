@@ -5,8 +5,8 @@
  * A submission is a job. Jobs whose options allow their sentences to share a batch form a group. A thread runs a group: it
  * takes the next sentence of the group's jobs in turn whenever its batch has room, until the group has none left or it is
  * another group's turn. A text is cut into sentences when its first sentence is taken. Jobs of high priority are run by a
- * second scheduler of the thread, between two steps of the first; so are sentences ranked, and texts aligned. One lock
- * guards everything but the decoding itself. */
+ * second scheduler of the thread, between two steps of the first. There, too, sentences that have left the batch are ranked,
+ * by the scheduler of the model that translates back. One lock guards everything but the decoding itself. */
 #ifndef TR_API_QUEUE_H
 #define TR_API_QUEUE_H
 

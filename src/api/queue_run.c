@@ -88,13 +88,14 @@ static tr_request *next_request(void *argument, int max_tokens)
     return request;
 }
 
-/* A request is done. status: TR_OK, or why its text fails. */
-static void end_request(queue_thread *t, tr_request *request, tr_status status, const tr_error *error)
+/* A request is done. in_batch: it just left that. status: TR_OK, or why its text fails. */
+static void end_request(queue_thread *t, tr_request *request, bool in_batch, tr_status status, const tr_error *error)
 {
     tr_queue *q = t->queue;
     queue_text *text = request->owner;
     pthread_mutex_lock(&q->lock);
     text->in_flight--;
+    q->batched -= in_batch;
     if (status != TR_OK && text->status == TR_OK) {
         text->status = status;
         tr_queue_fail_event(text->event, status, error);
@@ -116,15 +117,21 @@ static void leave_batch(queue_run *run, tr_request *request, tr_status status, c
     while (run->batch[at] != request)
         at--;
     run->batch[at] = run->batch[--run->held];
+    if (status != TR_OK || !text->job->reranker.reverse) {
+        end_request(t, request, true, status, error);
+        return;
+    }
     pthread_mutex_lock(&t->queue->lock);
     t->queue->batched--;
     pthread_mutex_unlock(&t->queue->lock);
-    if (status != TR_OK || !text->job->reranker.reverse) {
-        end_request(t, request, status, error);
-        return;
-    }
     request->next = t->to_rank;
     t->to_rank = request;
+}
+
+static bool is_high(const tr_request *request)
+{
+    const queue_text *text = request->owner;
+    return text->job->level == LEVEL_HIGH;
 }
 
 /* Whether the text of a request that is being ranked was given up. */
@@ -137,21 +144,35 @@ static int is_given_up(void *argument, const tr_progress *progress)
     return atomic_load(&text->cancel) || atomic_load(&q->stop);
 }
 
-/* Requests that wait for it are ranked, by the thread's own context. */
-static void rank_requests(queue_thread *t)
+static tr_status rank_request(queue_thread *t, tr_request *request, tr_error *error)
 {
-    while (t->to_rank && !atomic_load(&t->queue->stop)) {
-        tr_request *request = t->to_rank;
-        queue_text *text = request->owner;
-        tr_reranker reranker = text->job->reranker;
+    queue_text *text = request->owner;
+    tr_reranker reranker = text->job->reranker;
+    reranker.reverse = t->bulk->reverse;
+    reranker.on_progress = is_given_up;
+    reranker.on_progress_argument = text;
+    if (is_given_up(text, NULL))
+        return tr_fail(error, TR_ERROR_CANCELLED, "the text was given up");
+    tr_scheduler_begin(reranker.reverse->scheduler);
+    return tr_rerank(&reranker, request, 1, error);
+}
+
+/* Requests that wait for it are ranked, those of high priority first. urgent: these alone. */
+static void rank_requests(queue_thread *t, bool urgent)
+{
+    while (!atomic_load(&t->queue->stop)) {
+        tr_request **at = &t->to_rank;
+        while (*at && !is_high(*at))
+            at = &(*at)->next;
+        if (!*at && !urgent && !atomic_load(&t->queue->urgent))
+            at = &t->to_rank;
+        tr_request *request = *at;
         tr_error error = {0};
-        t->to_rank = request->next;
-        reranker.reverse = t->bulk->reverse;
-        reranker.on_progress = is_given_up;
-        reranker.on_progress_argument = text;
-        tr_scheduler_begin(reranker.reverse->scheduler);
-        const tr_status status = tr_rerank(&reranker, request, 1, &error);
-        end_request(t, request, status, &error);
+        if (!request)
+            return;
+        *at = request->next;
+        const tr_status status = rank_request(t, request, &error);
+        end_request(t, request, false, status, &error);
     }
 }
 
@@ -198,10 +219,9 @@ static bool before_step(void *argument)
         run_groups(t, true);
         pthread_mutex_unlock(&q->lock);
     }
-    if (!run->urgent) {
-        rank_requests(t);
+    rank_requests(t, run->urgent);
+    if (!run->urgent)
         tr_queue_align_texts(t);
-    }
     return true;
 }
 
@@ -280,11 +300,11 @@ void *tr_queue_thread_main(void *argument)
         run_groups(t, false);
         if (t->to_rank || t->to_align) {
             pthread_mutex_unlock(&q->lock);
-            rank_requests(t);
+            rank_requests(t, false);
             tr_queue_align_texts(t);
             pthread_mutex_lock(&q->lock);
         }
-        if (!has_work(q) && !atomic_load(&q->stop)) {
+        if (!has_work(q) && !t->to_rank && !atomic_load(&q->stop)) {
             q->idle++;
             pthread_cond_wait(&q->work, &q->lock);
             q->idle--;

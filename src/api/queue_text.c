@@ -325,7 +325,6 @@ static tr_status prepare_text(queue_thread *t, queue_text *text, tr_error *error
     c->plans = &text->plan;
     c->pair = job->pair;
     c->options = job->options;
-    c->reranker = job->reranker; /* for prepare: the threads rank */
     c->options.prefixes = text->prefix ? (const char *const *)&text->prefix : NULL;
     c->options.on_token = job->how.tokens ? take_token : NULL;
     c->options.on_token_argument = text;

@@ -167,7 +167,7 @@ static void rank_request(const tr_reranker *reranker, tr_request *request, const
     sort_hypotheses(found, ranks);
     if (!good)
         good = found->count;
-    tr_hypotheses_cut(found, good > reranker->wanted && !request->chunk->checked ? reranker->wanted : good);
+    tr_hypotheses_cut(found, good > reranker->wanted && !request->checked ? reranker->wanted : good);
     request->target = found->items[0].ids;
     request->target_length = (int)found->items[0].count;
     request->finished = found->items[0].finished;

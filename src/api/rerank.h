@@ -24,9 +24,9 @@ tr_status tr_reranker_init(const tr_context *context, const tr_translate_options
                            tr_error *error);
 
 /* Sorts the hypotheses of each of these requests by score + weight * the mean log-probability of the source's tokens, given
- * the hypothesis. With loop_guard, those that loop are left out, if others are left; so are more than are wanted, unless
- * what is kept of spans and numbers chooses among them. A request that the model that translates back cannot take stays as
- * it is: it is too long, or has what its vocabulary cannot spell. */
+ * the hypothesis. With loop_guard, those that loop are left out, if others are left. Those beyond `wanted` are dropped,
+ * unless the request is checked. A request that the model that translates back cannot take stays as it is: it is too long,
+ * or has what its vocabulary cannot spell. */
 tr_status tr_rerank(const tr_reranker *reranker, tr_request *requests, size_t count, tr_error *error);
 
 #endif

@@ -23,7 +23,7 @@
 enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20, SAMPLE = 1 << 16 };
 
 enum { RANKED_SIZE = 16384 };       /* bytes of the input that --rerank auto ranks, at most */
-static const double END_WAIT = 0.1; /* seconds: a pipe whose end comes later counts as longer */
+static const double END_WAIT = 0.2; /* seconds: a pipe whose end comes later counts as longer */
 
 typedef struct translation {
     const cli_settings *settings; /* of the run, or own */
@@ -178,13 +178,15 @@ static int open_models(translation *j)
     tr_buffer sample = {0};
     int status = CLI_DONE;
     const bool by_script = cli_route_by_script(&j->route, s);
-    const bool by_size = s->ranks && cli_rerank_of(s) == CLI_RERANK_AUTO && cli_route_has_pairs(&j->route) && !is_typed(s);
+    const bool automatic = s->ranks && cli_rerank_of(s) == CLI_RERANK_AUTO && cli_route_has_pairs(&j->route);
+    const bool large = j->is_document && j->reader.file_size > CHUNK_BYTES; /* not worth reading it twice */
+    const bool by_size = automatic && !is_typed(s);
     if (j->opened && !by_script)
         return CLI_DONE;
-    status = by_script || by_size || cli_detects(s) ? read_sample(j, by_size ? END_WAIT : 0, &sample) : CLI_DONE;
+    status = by_script || (by_size && !large) || cli_detects(s) ? read_sample(j, by_size ? END_WAIT : 0, &sample) : CLI_DONE;
     if (!status) { /* else it is a fault of this file alone */
         j->undecided = by_script && !j->is_document && !has_letters(&sample);
-        j->own.ranks = s->ranks && (!by_size || is_short(j, &sample));
+        j->own.ranks = s->ranks && (!by_size || (!large && is_short(j, &sample)));
         status = open_models_for(j, &sample);
     }
     tr_buffer_free(&sample);
@@ -462,8 +464,8 @@ static bool has_threshold(const translation *j)
     return has;
 }
 
-/* --rerank auto: for one input, of which the best translation alone is wanted; open_models looks at its size. --beam auto:
- * if there is a model for that, which set_options knows. */
+/* Whether --rerank auto may rank: one input, of which the best translation alone is wanted; open_models looks at its size.
+ * set_options sees whether there is a model for it, on which --beam auto depends. */
 static cli_settings choose_beam(const cli_settings *settings)
 {
     cli_settings s = *settings;

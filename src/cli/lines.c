@@ -59,7 +59,8 @@ void cli_reader_close(cli_reader *reader)
 static bool is_ready(const cli_reader *reader, double seconds)
 {
     struct pollfd p = {.fd = reader->descriptor, .events = POLLIN};
-    return poll(&p, 1, seconds > 0 ? (int)(seconds * 1e3) : 0) != 0;
+    const int n = poll(&p, 1, seconds > 0 ? (int)(seconds * 1e3) : 0);
+    return n > 0 || (n < 0 && errno != EINTR); /* read() will report the error */
 }
 
 /* Waits until read() would not block. False: interrupted. */

@@ -45,6 +45,7 @@ tr_status tr_requests_make(tr_text_chunk *const *chunks, const int32_t *const *b
                                                .prefix_length = (int)chunk->prefix.count};
         chunk->request = &(*requests)[index];
         chunk->request->tagged = chunk->request->tagged || chunk->tagged;
+        chunk->request->checked = chunk->request->checked || chunk->checked;
     }
     tr_strmap_free(&seen[0]);
     tr_strmap_free(&seen[1]);

@@ -80,6 +80,23 @@ static bool has_served(const content *c, const served *model)
     return false;
 }
 
+static bool has_ranked(const content *c, const served *model)
+{
+    for (size_t i = 0; i < c->ranked_count; i++)
+        if (c->ranked[i] == model)
+            return true;
+    return false;
+}
+
+/* Whether the content has the file that another content had, unchanged. */
+static bool keeps_file(const content *c, const content *before, const char *path)
+{
+    for (size_t i = 0; i < before->count; i++)
+        if (strcmp(served_path(before->served[i]), path) == 0)
+            return has_served(c, before->served[i]);
+    return false;
+}
+
 /* Models that `other` has as well go on. */
 static void drop_content(content *c, const content *other)
 {
@@ -87,7 +104,8 @@ static void drop_content(content *c, const content *other)
         if (!has_served(other, c->served[i]))
             served_retire(c->served[i]);
     for (size_t i = 0; i < c->ranked_count; i++)
-        served_retire(c->ranked[i]);
+        if (!has_ranked(other, c->ranked[i]))
+            served_retire(c->ranked[i]);
     free(c->served);
     free(c->ranked);
     free(c->known);
@@ -119,6 +137,13 @@ static tr_status read_content(models *m, content *c, tr_error *error)
     for (; c->count < count; c->count++)
         if (!(c->served[c->count] = take_served(m, c->index->items[c->count].path)))
             return tr_fail_memory(error, "models");
+    const content *const before = &m->content;
+    if (before->ranked_count && !(c->ranked = calloc(before->ranked_count, sizeof *c->ranked)))
+        return tr_fail_memory(error, "models");
+    for (size_t i = 0; i < before->ranked_count; i++)
+        if (keeps_file(c, before, served_path(before->ranked[i])) &&
+            keeps_file(c, before, served_reverse(before->ranked[i])))
+            c->ranked[c->ranked_count++] = before->ranked[i];
     return TR_OK;
 }
 
@@ -259,7 +284,8 @@ static served *find_ranked(models *m, const tr_route *route)
     if (route->count != 1 || find_route(m, step->target, step->source, &back, &error) != TR_OK || back.count != 1)
         return NULL;
     for (size_t i = 0; i < c->ranked_count; i++)
-        if (served_has(c->ranked[i], step->path, back.steps[0].path))
+        if (strcmp(served_path(c->ranked[i]), step->path) == 0 &&
+            strcmp(served_reverse(c->ranked[i]), back.steps[0].path) == 0)
             return c->ranked[i];
     served **const more = realloc(c->ranked, (c->ranked_count + 1) * sizeof *more);
     if (!more)

@@ -199,6 +199,12 @@ static void start_closing(void *argument)
         cli_warn(s->list->server->settings, "%s: out of memory", s->path);
 }
 
+/* Whether opening it again may bring the model that ranks: files and memory come and go. */
+static bool may_rank_later(const served *s)
+{
+    return s->unranked.status == TR_ERROR_IO || s->unranked.status == TR_ERROR_MEMORY;
+}
+
 /* Decides what becomes of a model that nobody uses any more. It may be freed. */
 static void settle(served *s)
 {
@@ -208,7 +214,7 @@ static void settle(served *s)
         return;
     if (s->retired && s->state == SERVED_CLOSED)
         remove_served(s);
-    else if (s->retired)
+    else if (s->retired || (s->state == SERVED_OPEN && may_rank_later(s)))
         start_closing(s);
     else if (s->state == SERVED_OPEN && seconds > 0)
         loop_after(s->list->server->loop, &s->idle, ((unsigned)seconds < longest ? (unsigned)seconds : longest) * 1000,
@@ -326,6 +332,8 @@ static tr_status create_queue(served *s, tr_options *options)
         if (tr_queue_create(s->model, options, &s->queue, &s->unranked) == TR_OK)
             return TR_OK;
         tr_options_set_reverse_model(options, NULL);
+        tr_model_close(s->own_reverse);
+        s->own_reverse = NULL;
     }
     return tr_queue_create(s->model, options, &s->queue, &s->error);
 }
@@ -500,9 +508,9 @@ const char *served_path(const served *s)
     return s->path;
 }
 
-bool served_has(const served *s, const char *path, const char *reverse)
+const char *served_reverse(const served *s)
 {
-    return strcmp(s->path, path) == 0 && (s->reverse && reverse ? strcmp(s->reverse, reverse) == 0 : s->reverse == reverse);
+    return s->reverse;
 }
 
 bool served_is(const served *s, const char *path, uint64_t stamp)

@@ -18,8 +18,7 @@ uint64_t served_stamp(const char *path);
  * none. */
 served *served_add(served_list *list, const char *path, const char *reverse, uint64_t stamp);
 const char *served_path(const served *s);
-/* Whether it is of these paths. */
-bool served_has(const served *s, const char *path, const char *reverse);
+const char *served_reverse(const served *s);
 /* Whether it is the model of this file as it is now. */
 bool served_is(const served *s, const char *path, uint64_t stamp);
 /* Holds it: it stays open and in the list. */

@@ -290,7 +290,7 @@ static bool read_fields(request *r, size_t count, translation_options *o)
                                .alternatives = (int)alternatives,
                                .bulk = priority && strcmp(priority, "low") == 0,
                                .deadline = (int)deadline,
-                               .ranks = request_flag(r, "rerank"),
+                               .ranks = request_flag(r, "rerank") && request_number(r, "beam", 0, NULL) != 1,
                                .has_beam = beam && !json_is_null(beam),
                                .on_token = stream ? on_token : NULL};
     if (!request_option(r, "prefix", &o->prefix))

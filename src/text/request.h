@@ -14,6 +14,7 @@ typedef struct tr_request {
     const struct tr_text_chunk *chunk; /* one that has this source; NULL: the caller gave tokens */
     bool piece;                        /* of a sentence that was cut: at most TR_PIECE_TARGET target tokens */
     bool tagged;                       /* its hypotheses get alignments, for the tags of a chunk */
+    bool checked;                      /* what they keep of spans and numbers chooses among them */
     const int32_t *prefix;             /* [prefix_length] tokens that the target begins with */
     int prefix_length;
     tr_hypotheses found;   /* out, owned, best first; none: not decoded yet */

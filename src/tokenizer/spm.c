@@ -25,7 +25,7 @@ struct tr_spm {
     size_t special;                    /* number of other pieces, all of which common has */
     size_t lowest, highest;            /* numbers among the ordinary pieces: those that common has */
     tr_sentencepiece *normaliser;      /* common, loaded */
-    int encoded;                       /* number of texts */
+    int encoded;                       /* number of texts, one that is shared among them */
     tr_sentencepiece *shared;          /* the pieces of a text, parts of which are encoded; NULL: none */
     tr_buffer shared_text;             /* that text, normalised */
 };
@@ -234,7 +234,7 @@ void tr_spm_share(tr_spm *spm, const char *text, size_t size)
     tr_buffer normalised = {0}, file = {0};
     tr_sentencepiece *model = NULL;
     pthread_mutex_lock(&spm->mutex);
-    if (!tr_spm_is_whole(spm) && size <= NORMALISED &&
+    if (!tr_spm_is_whole(spm) && spm->encoded++ < SMALL_TEXTS && size <= NORMALISED &&
         tr_sentencepiece_normalise(spm->normaliser, text, size, &normalised, NULL) == TR_OK &&
         select_pieces(spm, normalised.data, normalised.size, &file) &&
         tr_sentencepiece_create(file.data, file.size, &model, NULL) == TR_OK) {

@@ -183,7 +183,7 @@ class Models(ServeTest):
         self.assertIn("it would rank translations", warnings[1])
 
     def test_an_idle_ranked_model_is_closed(self):
-        server = self.start("--models", self.default_pair(), "--idle-close", "2")
+        server = self.start("--models", self.default_pair(), "--idle-close", "4")
         ranked = self.ranked(server)
         self.assertEqual(self.open_models(server), [WHOLE])
         self.eventually(lambda: not self.open_models(server))
