@@ -171,6 +171,14 @@ static bool is_short(const translation *j, const tr_buffer *sample)
     return (j->text.data || j->is_document || j->reader.at_end) && sample->size <= RANKED_SIZE;
 }
 
+static void leave_unranked(translation *j)
+{
+    j->own.ranks = false;
+    if (j->own.verbose)
+        cli_note("translations are not ranked: the input has more than %d bytes, or goes on; --rerank on ranks them",
+                 RANKED_SIZE);
+}
+
 /* Opens those that translate the input, unless they are open. */
 static int open_models(translation *j)
 {
@@ -186,7 +194,8 @@ static int open_models(translation *j)
     status = by_script || (by_size && !large) || cli_detects(s) ? read_sample(j, by_size ? END_WAIT : 0, &sample) : CLI_DONE;
     if (!status) { /* else it is a fault of this file alone */
         j->undecided = by_script && !j->is_document && !has_letters(&sample);
-        j->own.ranks = s->ranks && (!by_size || (!large && is_short(j, &sample)));
+        if (by_size && (large || !is_short(j, &sample)))
+            leave_unranked(j);
         status = open_models_for(j, &sample);
     }
     tr_buffer_free(&sample);

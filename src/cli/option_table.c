@@ -50,7 +50,7 @@ const cli_option cli_options[] = {
      "of the translations that a beam search finds, take the one that a second model most likely translates back to the "
      "source: better, and slower; on: the model for the other direction, of the two that come with the program or of the "
      "folder of models; PATH: this one; auto (default): on for typed lines and for one input of up to 16 KiB of text, if "
-     "there is such a model, without --beam and --n-best; off for what is longer",
+     "there is such a model, without --beam and --n-best; off for what is longer, for -O and for pipes that go on",
      rerank_words},
     {NEUTRAL | CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
      "folder of models: -s and -t choose one of them, or two, mostly by way of English; default: $TRANSLATE_MODELS, if a "

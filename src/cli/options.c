@@ -1,6 +1,7 @@
 /* Parsing the command line. */
 #include "cli/cli.h"
 #include "cli/option_table.h"
+#include "util/utf8.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -362,7 +363,7 @@ static int parse_letters(const char *text, const char *next, bool *used, cli_set
         const cli_option *o = find_option(settings->command->bit, *text, NULL, 0);
         if (!o && find_option(settings->command->bit, 0, all, strlen(all)))
             return cli_usage(settings, "-%s: long options have two dashes: --%s", all, all);
-        if (!o && (unsigned char)*text >= 0x80)
+        if (!o && ((unsigned char)*text >= 0x80 || tr_is_ascii_digit(*text)))
             return cli_usage(settings, "-%s: unknown option; put -- before text that begins with a dash", text);
         if (!o)
             return unknown_option(settings, "-", text, 1);

@@ -249,11 +249,6 @@ static int describe_step(const cli_settings *settings, const cli_model *step, co
         status = cli_fail_memory();
     if (!status && !tr_buffer_string(lines, "\n"))
         status = cli_fail_memory();
-    if (!status && step->reverse) {
-        status = describe_model(settings, step->reverse, "model that translates back", lines);
-        if (!status && !tr_buffer_string(lines, "\n"))
-            status = cli_fail_memory();
-    }
     for (int i = 0; !status && i < step->other_count; i++) {
         char member[48];
         snprintf(member, sizeof member, "model %d of the ensemble", i + 2);
@@ -273,6 +268,11 @@ int cli_resume_describe(const cli_settings *settings, const cli_reader *reader, 
     if (!status && document &&
         !(tr_buffer_string(lines, "document: ") && tr_buffer_string(lines, document) && tr_buffer_string(lines, "\n")))
         status = cli_fail_memory();
+    if (!status && route->count && route->models[0].reverse) { /* before --beam, which depends on it */
+        status = describe_model(settings, route->models[0].reverse, "--rerank", lines);
+        if (!status && !tr_buffer_string(lines, "\n"))
+            status = cli_fail_memory();
+    }
     if (!status)
         status = describe_options(settings, lines);
     for (int i = 0; !status && i < route->count; i++)

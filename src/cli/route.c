@@ -294,7 +294,9 @@ static int choose_reverse(cli_route *route, cli_settings *step)
         status = CLI_DONE;
     else if (wanted == CLI_RERANK_ON)
         status = cli_fail("--rerank on: there is no model that translates back%s; --rerank PATH names one",
-                          cli_model_wanted(step) ? " from that of -m or $TRANSLATE_MODEL" : "");
+                          route->index             ? " in the folder"
+                          : cli_model_wanted(step) ? " from that of -m or $TRANSLATE_MODEL"
+                                                   : "");
     else
         return CLI_DONE;
     step->reverse = route->reverse;

@@ -5,8 +5,8 @@
 #include "run/score.h"
 
 /* Batches of each thread in a round: searching and aligning take turns on the same working memory. The more, the less often
- * threads wait for a round's last sentences; the fewer, the sooner results come. */
-enum { ROUND_BATCHES = 4 };
+ * threads wait for a round's last sentences; the fewer, the sooner results come: ranking takes as long as several rounds. */
+enum { ROUND_BATCHES = 4, RANKED_ROUND_BATCHES = 1 };
 
 typedef struct aligned_run {
     tr_scheduler *scheduler;
@@ -153,7 +153,7 @@ static const tr_request *list_requests(const tr_job *round)
 tr_status tr_run_aligned(tr_scheduler *scheduler, const tr_language_pair *languages, const tr_job *job,
                          const tr_translate_options *options, const tr_progress *counts, tr_error *error)
 {
-    const size_t largest = tr_scheduler_capacity(scheduler) * ROUND_BATCHES;
+    const size_t largest = tr_scheduler_capacity(scheduler) * (job->rank ? RANKED_ROUND_BATCHES : ROUND_BATCHES);
     aligned_run a = {.scheduler = scheduler, .languages = languages, .options = options, .job = job, .round = *job};
     tr_status status = TR_OK;
     a.round.done = options->on_progress ? count_requests : NULL;

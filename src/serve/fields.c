@@ -296,6 +296,17 @@ bool request_flag(const request *r, const char *name)
     return json_is_true(value) || (json_is_integer(value) && json_integer_value(value) == 1);
 }
 
+bool request_is_flag(const request *r, const char *name)
+{
+    const json_t *const value = json_object_get(r->fields, name);
+    const char *const text = json_string_value(value);
+    if (!value || json_is_null(value) || json_is_boolean(value) || request_flag(r, name))
+        return true;
+    if (text)
+        return !*text || strcmp(text, "0") == 0 || strcasecmp(text, "false") == 0 || strcasecmp(text, "off") == 0;
+    return json_is_integer(value) && json_integer_value(value) == 0;
+}
+
 bool request_texts(const request *r, const char *name, source_text **items, size_t *count, bool *list)
 {
     json_t *const value = json_object_get(r->fields, name);

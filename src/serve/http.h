@@ -59,6 +59,8 @@ bool request_option(request *r, const char *name, const char **value);
 int64_t request_number(const request *r, const char *name, int64_t fallback, bool *valid);
 /* Of a flag: true, 1, "1", "true", "on"; false otherwise. */
 bool request_flag(const request *r, const char *name);
+/* Whether it is missing, or one of these or of their opposites. */
+bool request_is_flag(const request *r, const char *name);
 
 /* The texts of a field that is a text or a list of texts. False: it is missing, or something else; nothing to free then. The
  * texts belong to the request; *items is for free(). *list: whether it was a list (may be NULL). */

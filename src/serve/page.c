@@ -234,7 +234,9 @@ static void translate_form(request *r)
 {
     const char *const text = request_text(r, "text");
     const source_text from = {text, text ? strlen(text) : 0};
-    const translation_options options = {.source = request_text(r, "source"), .target = request_text(r, "target")};
+    const translation_options options = {.source = request_text(r, "source"),
+                                         .target = request_text(r, "target"),
+                                         .ranks = text && text_characters(text, from.size) <= LONG_REQUEST};
     translate_texts(r, &from, from.size > 0, &options, on_translated);
 }
 

@@ -16,7 +16,6 @@
 #include "util/utf8.h"
 
 enum {
-    LONG_REQUEST = 2000,  /* characters: it waits for shorter ones */
     LARGE_HTML = 4 << 10, /* bytes that are read and written in another thread */
     MOST_ALTERNATIVES = 16,
     MILLISECOND = 1000000, /* in nanoseconds */

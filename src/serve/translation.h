@@ -7,6 +7,8 @@
 #include "serve/http.h"
 #include "serve/models.h"
 
+enum { LONG_REQUEST = 2000 }; /* characters: it waits for shorter ones, and the page has it translated without ranking */
+
 typedef struct translation_options {
     const char *source; /* in any spelling; NULL, "" or "auto": detected, text by text */
     const char *target;

@@ -275,6 +275,15 @@ static void on_translated(request *r, const translated *results, size_t count)
     answer_end(r);
 }
 
+/* False: it is neither true nor false, which has been answered. */
+static bool check_flag(request *r, const char *name)
+{
+    if (request_is_flag(r, name))
+        return true;
+    answer_error(r, 400, "%s: must be true or false", name);
+    return false;
+}
+
 /* Reads what the fields say, but the glossary and the library's options. False: it is wrong, which has been answered. */
 static bool read_fields(request *r, size_t count, translation_options *o)
 {
@@ -290,10 +299,11 @@ static bool read_fields(request *r, size_t count, translation_options *o)
                                .alternatives = (int)alternatives,
                                .bulk = priority && strcmp(priority, "low") == 0,
                                .deadline = (int)deadline,
-                               .ranks = request_flag(r, "rerank") && request_number(r, "beam", 0, NULL) != 1,
+                               .ranks = request_flag(r, "rerank"),
                                .has_beam = beam && !json_is_null(beam),
                                .on_token = stream ? on_token : NULL};
-    if (!request_option(r, "prefix", &o->prefix))
+    if (!request_option(r, "prefix", &o->prefix) || !check_flag(r, "stream") || !check_flag(r, "sentences") ||
+        !check_flag(r, "rerank"))
         return false;
     if (!o->target)
         answer_error(r, 400, "target: is missing");
@@ -313,6 +323,8 @@ static bool read_fields(request *r, size_t count, translation_options *o)
         answer_error(r, 400, "prefix: has more than %d bytes", LONGEST_PREFIX);
     else if (o->ranks && (alternatives || request_flag(r, "sample")))
         answer_error(r, 400, "rerank: not together with %s", alternatives ? "alternatives" : "sample");
+    else if (o->ranks && request_number(r, "beam", 0, NULL) == 1)
+        answer_error(r, 400, "rerank: needs several translations to choose from; omit beam");
     else if (alternatives && request_number(r, "n_best", 1, NULL) > 1)
         answer_error(r, 400, "alternatives: not together with n_best");
     else

@@ -73,6 +73,8 @@ MISTAKES = [
     ("--format json 你好", 1, "TEXT: line 1, column 1: expected a value (a JSON object for each line of output: --json)"),
     ("--format foo 你好", 2, "--format foo: is none of csv docx epub html json markdown odt po pptx srt text tsv vtt xliff "
      "xlsx xml yaml (a JSON object for each line of output: --json)" + TRY),
+    ("'-5 degrees'", 2, "-5 degrees: unknown option; put -- before text that begins with a dash" + TRY),
+    ("-天气很冷", 2, "-天气很冷: unknown option; put -- before text that begins with a dash" + TRY),
     ("--output-format json 你好", 2, "--output-format: unknown option, did you mean --json?" + TRY),
     ("bench --format json", 2, "--format: unknown option, did you mean --json? (try 'translate bench --help')"),
     ("--html '<b>你好</b>'", 2, "--html: unknown option, tags in a text are kept without an option (--protect on)" + TRY),

@@ -162,7 +162,9 @@ class Rerank(CommandTest):
             p.stdin.flush()
             self.assertTrue(p.stdout.readline())  # before the end is known
             p.stdin.close()
-            self.assertNotIn(b"beam 12", p.stderr.read())
+            said = p.stderr.read()
+            self.assertNotIn(b"beam 12", said)
+            self.assertIn(b"translations are not ranked", said)
             self.assertEqual(p.wait(90), 0)
 
     def test_terminal(self):
@@ -200,7 +202,10 @@ class Rerank(CommandTest):
         run = self.run_of("-i", lines, "-o", out)
         self.assertEqual(self.run_of("-b", "auto", "-i", lines, "-o", out), run)  # greedy
         ranked = self.run_of("-m", self.ZH_EN, "--rerank", self.EN_ZH, "-i", lines, "-o", out)
-        self.assertIn(b"model that translates back: ", ranked)
+        self.assertIn(b"\n--rerank: ", ranked)
+        (self.folder / "out.part").write_bytes(b"A line.\n")
+        (self.folder / "out.part.run").write_bytes(ranked)
+        self.bad(1, "--resume", "-m", self.ZH_EN, "-i", lines, "-o", out, says=["another --rerank", "--rerank as before"])
 
 
 class WrongUsage(CommandTest):

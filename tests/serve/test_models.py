@@ -140,7 +140,7 @@ class Models(ServeTest):
                              self.printed(folder, "-s", "en", "-t", target, text))
         found = self.rank(server, beam=4, n_best=4).json["translations"][0]["hypotheses"]
         self.assertEqual(len(found), 4)
-        for name, value in ("sample", True), ("alternatives", 2):
+        for name, value in ("sample", True), ("alternatives", 2), ("beam", 1), ("rerank", "perhaps"), ("rerank", 0.5):
             answer = self.rank(server, **{name: value})
             self.assertEqual(answer.status, 400, answer)
             self.assertIn(name, answer.json["error"]["message"])
