@@ -26,8 +26,41 @@ static bool is_listed(const char *list, const char *word, size_t size)
 static bool is_common(const char *word, size_t size)
 {
     static const char words[] =
-        " I YOU ME MY WE HE SHE NO NOT IS ARE AM DO DON'T CAN WILL THIS THAT FOR PLEASE HELP CALL STOP OPEN LOVE NEED WAIT ";
+        " I YOU ME MY WE HE SHE NO NOT IS ARE AM DO DON'T CAN WILL THIS THAT FOR HELP CALL STOP OPEN LOVE NEED WAIT ";
     return is_listed(words, word, size);
+}
+
+/* Whether a word is hardly an abbreviation where it stands alone or before a colon, as on signs and buttons, and a short one
+ * in a row, too. */
+static bool is_sign(const char *word, size_t size)
+{
+    static const char short_words[] =
+        " BACK BOYS BUSY COLD COPY DONE DOWN EASY EDIT EXIT FAST FIRE FOOD FREE FULL HOME HOT KEEP LEFT LESS LOST MEN MENU "
+        "MORE NEW NEXT OFF ON OUT PAID PARK PASS PLAY PULL PUSH RENT ROOM SALE SAVE SEND SLOW SOLD TAXI TOYS UNDO WET YES ";
+    static const char abbreviations[] = " ASEAN COVID INTERPOL UNCTAD UNESCO UNICEF ";
+    if (size <= 4)
+        return is_common(word, size) || is_listed(short_words, word, size);
+    for (size_t i = 0; i < size; i++)
+        if (strchr("AEIOUY", word[i]))
+            return !is_listed(abbreviations, word, size);
+    return false;
+}
+
+static size_t skip_marks(const char *text, size_t end, size_t at)
+{
+    while (at < end && !tr_is_identifier(text[at]) && (unsigned char)text[at] < 0x80)
+        at++;
+    return at;
+}
+
+/* The end of such a word at the beginning of text[begin .. end), which has nothing else but marks, or a colon after the
+ * word; begin: there is none. label: with a colon only. */
+static size_t skip_sign(const char *text, size_t begin, size_t end, bool label)
+{
+    const size_t word = skip_marks(text, end, begin), after = skip_capitals(text, end, word);
+    if (after == word || !is_sign(text + word, after - word))
+        return begin;
+    return (after < end && text[after] == ':') || (!label && skip_marks(text, end, after) == end) ? after : begin;
 }
 
 /* The end of a row of words in capitals from text[at] on; at: there is none. *sure: it is none of abbreviations, as it has
@@ -41,7 +74,7 @@ static size_t skip_capital_row(const char *text, size_t end, size_t at, bool *su
         if (word == begin)
             break;
         words++;
-        common = common || is_common(text + begin, word - begin);
+        common = common || (word - begin <= 4 && is_sign(text + begin, word - begin));
         longest = word - begin > longest ? word - begin : longest;
         shortest = word - begin < shortest ? word - begin : shortest;
         row = begin = word;
@@ -61,9 +94,12 @@ static bool begins_word(const char *text, size_t begin, size_t at)
     return at == begin || !(tr_is_identifier(text[at - 1]) || (unsigned char)text[at - 1] >= 0x80);
 }
 
-/* Where a row of words in capitals begins in text[begin .. end); end: there is none. *row: its end. */
-static size_t find_capital_row(const char *text, size_t begin, size_t end, size_t *row)
+/* Where a row of words in capitals begins in text[begin .. end); end: there is none. *row: its end. label: a word alone is
+ * none, as more follows. */
+static size_t find_capital_row(const char *text, size_t begin, size_t end, bool label, size_t *row)
 {
+    if ((*row = skip_sign(text, begin, end, label)) > begin)
+        return begin;
     for (size_t at = begin; at<end; at = *row> at ? *row : at + 1) {
         bool sure = false;
         *row = begins_word(text, begin, at) ? skip_capital_row(text, end, at, &sure) : at;
@@ -82,11 +118,11 @@ bool tr_is_in_capitals(const tr_protection *protection, const char *text, const 
     if (!protection || !(protection->source & tr_script_bit(TR_LATIN)) || !protection->target || protection->target & cased)
         return false;
     for (size_t i = 0; i < count; i++) {
-        if (spans[i].begin > at && find_capital_row(text, at, spans[i].begin, &row) < spans[i].begin)
+        if (spans[i].begin > at && find_capital_row(text, at, spans[i].begin, true, &row) < spans[i].begin)
             return true;
         at = spans[i].end;
     }
-    return at < end && find_capital_row(text, at, end, &row) < end;
+    return at < end && find_capital_row(text, at, end, count > 0, &row) < end;
 }
 
 /* Words that keep their capital in small letters. */
@@ -104,14 +140,15 @@ bool tr_append_small(const char *text, size_t begin, size_t end, bool first, tr_
     size_t row;
     if (!tr_buffer_append(out, text + begin, end - begin))
         return false;
-    for (size_t at = begin; (at = find_capital_row(text, at, end, &row)) < end; at = row)
+    for (size_t at = begin; (at = find_capital_row(text, at, end, false, &row)) < end; at = row)
         for (size_t i = at; i < row; i++) {
             size_t word = i;
             while (word < row && tr_is_ascii_capital(text[word]))
                 word++;
             if (word == i)
                 continue;
-            const bool kept = (first && i == begin) || is_capitalised(text + i, word - i);
+            const bool sentence = first && i == begin && skip_sign(text, begin, end, false) == begin;
+            const bool kept = sentence || is_capitalised(text + i, word - i);
             for (size_t k = i + kept; k < word; k++)
                 out->data[from + (k - begin)] = (char)(text[k] | 0x20);
             i = word - 1;

@@ -243,9 +243,28 @@ static void english_becomes_chinese(void **state)
         {"I KNOW THAT I AM LATE", "I know that I am late"},
         {"Error: FILE NOT FOUND", "Error: file not found"},
         {"WE MEET ON MONDAY", "We meet on Monday"},
+        {"WARNING", "warning"},
+        {"EXIT!", "exit!"},
+        {"(CLOSED)", "(closed)"},
+        {"FOR SALE", "For sale"},
+        {"MONDAY", "Monday"},
+        {"NOTICE: the lift is closed today.", "notice: the lift is closed today."},
         {"PLEASE READ {title} BEFORE YOU LEAVE", "Please read {title} before you leave"}};
-    static const char *const others[] = {"USB AND HDMI",      "USB, HDMI, VGA and DVI", "JPG/PNG/GIF/TIFF", "WARNING",
-                                         "HTTP GET POST PUT", "MY_FILE_NAME A2FILE",    "ÜBER ALLES"};
+    static const char *const others[] = {"USB AND HDMI",
+                                         "USB, HDMI, VGA and DVI",
+                                         "JPG/PNG/GIF/TIFF",
+                                         "UNESCO",
+                                         "NASA",
+                                         "HTTPS",
+                                         "IT",
+                                         "US",
+                                         "COVID-19",
+                                         "ABCDE 12345",
+                                         "Read the README file.",
+                                         "WARNING signs",
+                                         "HTTP GET POST PUT",
+                                         "MY_FILE_NAME A2FILE",
+                                         "ÜBER ALLES"};
     (void)state;
     tr_model *model = open_model(TR_INTO_CHINESE_MODEL);
     tr_context *context = open_context(model, 1, 8);
