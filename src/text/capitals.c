@@ -22,24 +22,18 @@ static bool is_listed(const char *list, const char *word, size_t size)
     return found && found[-1] == ' ' && found[size] == ' ';
 }
 
-/* Short words that are hardly abbreviations. */
-static bool is_common(const char *word, size_t size)
-{
-    static const char words[] =
-        " I YOU ME MY WE HE SHE NO NOT IS ARE AM DO DON'T CAN WILL THIS THAT FOR HELP CALL STOP OPEN LOVE NEED WAIT ";
-    return is_listed(words, word, size);
-}
-
 /* Whether a word is hardly an abbreviation where it stands alone or before a colon, as on signs and buttons, and a short one
  * in a row, too. */
 static bool is_sign(const char *word, size_t size)
 {
     static const char short_words[] =
-        " BACK BOYS BUSY COLD COPY DONE DOWN EASY EDIT EXIT FAST FIRE FOOD FREE FULL HOME HOT KEEP LEFT LESS LOST MEN MENU "
-        "MORE NEW NEXT OFF ON OUT PAID PARK PASS PLAY PULL PUSH RENT ROOM SALE SAVE SEND SLOW SOLD TAXI TOYS UNDO WET YES ";
+        " AM ARE BACK BOYS BUSY CALL CAN COLD COPY DO DONE DOWN EASY EDIT EXIT FAST FIRE FOOD FOR FREE FULL HE "
+        "HELP HOME HOT I IS KEEP LEFT LESS LOST LOVE ME MEN MENU MORE MY NEED NEW NEXT NO NOT OFF ON OPEN OUT "
+        "PAID PARK PASS PLAY PULL PUSH RENT ROOM SALE SAVE SEND SHE SLOW SOLD STOP TAXI THAT THIS TOYS UNDO WAIT "
+        "WE WET WILL YES YOU ";
     static const char abbreviations[] = " ASEAN COVID INTERPOL UNCTAD UNESCO UNICEF ";
     if (size <= 4)
-        return is_common(word, size) || is_listed(short_words, word, size);
+        return is_listed(short_words, word, size);
     for (size_t i = 0; i < size; i++)
         if (strchr("AEIOUY", word[i]))
             return !is_listed(abbreviations, word, size);
