@@ -138,7 +138,7 @@ static void list_pairs(placing *p, const char *text)
     for (int i = 0; i < p->chunk->use_count; i++) {
         const tr_kept_span *span = &uses[i].span;
         if (span->kind == TR_SPAN_OPEN && p->pair_count < MOST_PAIRS) {
-            p->pairs[p->pair_count] = (pair){.open = i, .parent = inside, .begin = span->end};
+            p->pairs[p->pair_count] = (pair){.open = i, .close = -1, .parent = inside, .begin = span->end};
             inside = p->pair_count++;
         } else if (span->kind == TR_SPAN_MARK && p->pair_count < MOST_PAIRS) {
             p->pairs[p->pair_count++] =
@@ -348,9 +348,17 @@ static int order_of(const pair *q)
     return 2 * q->first + (q->first != q->last);
 }
 
-/* Appends the tags of the pairs that lie directly in another, in the order of the translation. from: where that one begins.
- * The depth of the recursion is that of the pairs. */
-static void write_pairs(placing *p, int parent, size_t from)
+/* Appends a tag, at a byte of the translation or after the tags before it. */
+static void add_tag(placing *p, size_t at, int use)
+{
+    const size_t least = p->tag_count ? p->tags[p->tag_count - 1].begin : 0;
+    at = at < least ? least : at;
+    p->tags[p->tag_count++] = (tr_use_place){at, at, use};
+}
+
+/* Appends the tags of the pairs that lie directly in another, in the order of the translation. The depth of the recursion is
+ * that of the pairs. */
+static void write_pairs(placing *p, int parent)
 {
     int written = -1;
     for (;;) {
@@ -365,13 +373,11 @@ static void write_pairs(placing *p, int parent, size_t from)
             return;
         const pair *q = &p->pairs[next];
         const bool empty = q->first == q->last;
-        size_t begin = empty ? end_of_word(p, q->first - 1) : p->t->target[p->words[q->first].first].begin;
-        begin = begin < from ? from : begin;
-        p->tags[p->tag_count++] = (tr_use_place){begin, begin, q->open};
-        write_pairs(p, next, begin);
-        const size_t end = empty ? begin : end_of_word(p, q->last - 1);
+        const size_t begin = empty ? end_of_word(p, q->first - 1) : p->t->target[p->words[q->first].first].begin;
+        add_tag(p, begin, q->open);
+        write_pairs(p, next);
         if (q->close >= 0)
-            p->tags[p->tag_count++] = (tr_use_place){end, end, q->close};
+            add_tag(p, empty ? begin : end_of_word(p, q->last - 1), q->close);
         written = next;
     }
 }
@@ -406,7 +412,7 @@ tr_status tr_tags_place(const tr_text_chunk *chunk, const char *text, const tr_t
         list_sources(&p);
         for (int i = 0; i < p.pair_count; i++)
             place_pair(&p, i);
-        write_pairs(&p, ROOT, 0);
+        write_pairs(&p, ROOT);
         merge_places(&p, places, count);
     }
     free(p.words);

@@ -201,6 +201,34 @@ static void expect_pairs(const char *source, const char *text, int tags)
         fail_msg("%s -> %s", source, text);
 }
 
+/* Whatever is aligned with what, tags come one after the other, which place() checks. */
+static void any_alignment_gives_an_order(void **state)
+{
+    (void)state;
+    uint32_t seed = 11;
+    for (int k = 0; k < 20000; k++) {
+        char source[128] = "", translation[64] = "", alignment[128] = "", link[16];
+        const unsigned words = 1 + draw(&seed) % 5, targets = draw(&seed) % 5, links = draw(&seed) % 7;
+        int open = 0;
+        for (unsigned i = 0; i < words; i++) {
+            for (; open < 4 && draw(&seed) % 3 == 0; open++)
+                strcat(source, " <b>");
+            strcat(source, draw(&seed) % 4 ? " a" : " .");
+            for (; open && draw(&seed) % 2; open--)
+                strcat(source, "</b>");
+        }
+        for (; open && draw(&seed) % 8; open--) /* or it stays open */
+            strcat(source, "</b>");
+        for (unsigned i = 0; i < targets; i++)
+            strcat(translation, draw(&seed) % 3 ? "x " : ". ");
+        for (unsigned i = 0; targets && i < links; i++) {
+            snprintf(link, sizeof link, "%s%u-%u", i ? " " : "", draw(&seed) % words, draw(&seed) % targets);
+            strcat(alignment, link);
+        }
+        free(place(source + 1, translation, alignment));
+    }
+}
+
 static void pairs_stay_pairs(void **state)
 {
     (void)state;
@@ -247,6 +275,7 @@ static void pairs_stay_pairs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tags_follow_their_words), cmocka_unit_test(pairs_stay_pairs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tags_follow_their_words),
+                                       cmocka_unit_test(any_alignment_gives_an_order), cmocka_unit_test(pairs_stay_pairs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
