@@ -23,7 +23,7 @@
 enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20, SAMPLE = 1 << 16 };
 
 enum { RANKED_SIZE = 16384 };       /* bytes of the input that --rerank auto ranks, at most */
-static const double END_WAIT = 0.2; /* seconds: a pipe whose end comes later counts as longer */
+static const double END_WAIT = 0.2; /* seconds: a pipe whose end comes later counts as longer, unless -o FILE waits for it */
 
 typedef struct translation {
     const cli_settings *settings; /* of the run, or own */
@@ -189,9 +189,10 @@ static int open_models(translation *j)
     const bool automatic = s->ranks && cli_rerank_of(s) == CLI_RERANK_AUTO && cli_route_has_pairs(&j->route);
     const bool large = j->is_document && j->reader.file_size > CHUNK_BYTES; /* not worth reading it twice */
     const bool by_size = automatic && !is_typed(s);
+    const double patience = !by_size ? 0 : j->output.part ? -1 : END_WAIT;
     if (j->opened && !by_script)
         return CLI_DONE;
-    status = by_script || (by_size && !large) || cli_detects(s) ? read_sample(j, by_size ? END_WAIT : 0, &sample) : CLI_DONE;
+    status = by_script || (by_size && !large) || cli_detects(s) ? read_sample(j, patience, &sample) : CLI_DONE;
     if (!status) { /* else it is a fault of this file alone */
         j->undecided = by_script && !j->is_document && !has_letters(&sample);
         if (by_size && (large || !is_short(j, &sample)))

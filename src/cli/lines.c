@@ -229,7 +229,7 @@ int cli_reader_sample(cli_reader *reader, double patience, const char **text, si
     double until = 0;
     *size = 0;
     while (!status && !reader->at_end && reader->end - reader->begin < SAMPLE) {
-        if (*size ? !is_ready(reader, until - tr_seconds()) : !wait_ready(reader))
+        if (*size && patience >= 0 ? !is_ready(reader, until - tr_seconds()) : !wait_ready(reader))
             break;
         if (!*size)
             until = tr_seconds() + patience;

@@ -40,8 +40,8 @@ void cli_reader_close(cli_reader *reader);
 int cli_reader_next(cli_reader *reader, size_t max_lines, size_t max_bytes, const cli_line **lines, size_t *count);
 
 /* Returns the beginning of the lines that cli_reader_next will return, at most 64 KB: up to the first line that is not
- * blank, and lines after it that can be read within so many seconds (patience); empty if there is no such line. All of the
- * input, if reader->at_end then. Lives until the next call. */
+ * blank, and lines after it that can be read within so many seconds (patience; below 0: as long as it takes); empty if there
+ * is no such line. All of the input, if reader->at_end then. Lives until the next call. */
 int cli_reader_sample(cli_reader *reader, double patience, const char **text, size_t *size);
 
 /* Reads all that is left, up to max_bytes; more is a failure. raw: bytes as they are, else text. The bytes live as long as

@@ -442,8 +442,9 @@ static tr_status set_options(const item *it, tr_options *o, tr_error *error)
         status = fail_late(it->job, error);
     if (status == TR_OK)
         status = tr_options_set_int(o, "deadline", (int64_t)((it->job->deadline - now) / MILLISECOND) + 1, error);
+    const int beam = ranked ? CLI_BEAM_RANKED : s->search.beam;
     if (status == TR_OK && !wanted->has_beam)
-        status = tr_options_set_int(o, "beam", ranked ? CLI_BEAM_RANKED : s->search.beam, error);
+        status = tr_options_set_int(o, "beam", beam > wanted->least_beam ? beam : wanted->least_beam, error);
     if (status == TR_OK && wanted->on_token && !ranked)
         status = tr_options_set_int(o, "tokens", last, error);
     if (status == TR_OK && wanted->alternatives && !wanted->html)

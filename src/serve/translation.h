@@ -19,7 +19,8 @@ typedef struct translation_options {
     bool bulk;            /* waits for others; set for long requests, too */
     int deadline;         /* milliseconds; 0: the server's --timeout */
     bool ranks;           /* by the model that translates back, where there is one: then no token is final */
-    bool has_beam;        /* more says which; else the server decides */
+    bool has_beam;        /* more says which; else the server decides, */
+    int least_beam;       /* this at least */
     /* Options of the library besides, such as align or beam; taken, and freed at the end. NULL: none. */
     tr_options *more;
     /* Called in the loop with each token of text 0 by the last model as it is found, unless it is ranked; NULL: nobody. */

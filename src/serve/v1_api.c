@@ -290,6 +290,7 @@ static bool read_fields(request *r, size_t count, translation_options *o)
     const char *const format = request_text(r, "format"), *const priority = request_text(r, "priority");
     const bool stream = request_flag(r, "stream"), html = format && strcmp(format, "html") == 0;
     const json_t *const beam = json_object_get(r->fields, "beam");
+    const int64_t n_best = request_number(r, "n_best", 1, NULL);
     bool valid, known;
     const int64_t deadline = request_number(r, "deadline_ms", 0, &valid);
     const int64_t alternatives = request_number(r, "alternatives", 0, &known);
@@ -301,6 +302,8 @@ static bool read_fields(request *r, size_t count, translation_options *o)
                                .deadline = (int)deadline,
                                .ranks = request_flag(r, "rerank"),
                                .has_beam = beam && !json_is_null(beam),
+                               .least_beam =
+                                   n_best < 1 || n_best > TR_MAX_BEAM || request_flag(r, "sample") ? 1 : (int)n_best,
                                .on_token = stream ? on_token : NULL};
     if (!request_option(r, "prefix", &o->prefix) || !check_flag(r, "stream") || !check_flag(r, "sentences") ||
         !check_flag(r, "rerank"))
@@ -325,7 +328,7 @@ static bool read_fields(request *r, size_t count, translation_options *o)
         answer_error(r, 400, "rerank: not together with %s", alternatives ? "alternatives" : "sample");
     else if (o->ranks && request_number(r, "beam", 0, NULL) == 1)
         answer_error(r, 400, "rerank: needs several translations to choose from; omit beam");
-    else if (alternatives && request_number(r, "n_best", 1, NULL) > 1)
+    else if (alternatives && n_best > 1)
         answer_error(r, 400, "alternatives: not together with n_best");
     else
         return true;

@@ -5,6 +5,8 @@ import math
 import os
 import pathlib
 import re
+import signal
+import time
 
 import support
 from support import LINES, CommandTest, Terminal, environment, text_of
@@ -166,6 +168,25 @@ class Rerank(CommandTest):
             self.assertNotIn(b"beam 12", said)
             self.assertIn(b"translations are not ranked", said)
             self.assertEqual(p.wait(90), 0)
+
+    def test_slow_pipe_into_a_file(self):
+        """Nothing is seen of it before its end, so that is waited for."""
+        line, out = text_of([self.differing()]), self.folder / "out"
+        with self.started("-o", out, env=self.PAIR) as p:
+            for part in line, b"\n":
+                p.stdin.write(part)
+                p.stdin.flush()
+                time.sleep(0.4)
+            p.stdin.close()
+            self.assertEqual(p.wait(90), 0)
+        self.assertEqual(out.read_bytes(), self.good("--rerank", "on", stdin=line + b"\n", env=self.PAIR))
+        for args in ("-o", out), ("-o", "-"):
+            with self.started(*args, env=self.PAIR) as p:
+                p.stdin.write(line)
+                p.stdin.flush()
+                time.sleep(0.1)
+                p.send_signal(signal.SIGINT)
+                self.assertIn(p.wait(30), (130, -signal.SIGINT), args)
 
     def test_terminal(self):
         for args in (), ("-i", "-"):

@@ -138,8 +138,8 @@ class Models(ServeTest):
             text = "The train to the coast leaves at nine."
             self.assertEqual(self.ranked(server, text, source="en", target=target),
                              self.printed(folder, "-s", "en", "-t", target, text))
-        found = self.rank(server, beam=4, n_best=4).json["translations"][0]["hypotheses"]
-        self.assertEqual(len(found), 4)
+        for fields, count in ({"beam": 4, "n_best": 4}, 4), ({"n_best": 14}, 14), ({"rerank": False, "n_best": 3}, 3):
+            self.assertEqual(len(self.rank(server, **fields).json["translations"][0]["hypotheses"]), count, fields)
         for name, value in ("sample", True), ("alternatives", 2), ("beam", 1), ("rerank", "perhaps"), ("rerank", 0.5):
             answer = self.rank(server, **{name: value})
             self.assertEqual(answer.status, 400, answer)
