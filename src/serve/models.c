@@ -72,18 +72,10 @@ struct models {
     content content;
 };
 
-static bool has_served(const content *c, const served *model)
+static bool is_among(served *const *list, size_t count, const served *model)
 {
-    for (size_t i = 0; i < c->count; i++)
-        if (c->served[i] == model)
-            return true;
-    return false;
-}
-
-static bool has_ranked(const content *c, const served *model)
-{
-    for (size_t i = 0; i < c->ranked_count; i++)
-        if (c->ranked[i] == model)
+    for (size_t i = 0; i < count; i++)
+        if (list[i] == model)
             return true;
     return false;
 }
@@ -93,7 +85,7 @@ static bool keeps_file(const content *c, const content *before, const char *path
 {
     for (size_t i = 0; i < before->count; i++)
         if (strcmp(served_path(before->served[i]), path) == 0)
-            return has_served(c, before->served[i]);
+            return is_among(c->served, c->count, before->served[i]);
     return false;
 }
 
@@ -101,10 +93,10 @@ static bool keeps_file(const content *c, const content *before, const char *path
 static void drop_content(content *c, const content *other)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (!has_served(other, c->served[i]))
+        if (!is_among(other->served, other->count, c->served[i]))
             served_retire(c->served[i]);
     for (size_t i = 0; i < c->ranked_count; i++)
-        if (!has_ranked(other, c->ranked[i]))
+        if (!is_among(other->ranked, other->ranked_count, c->ranked[i]))
             served_retire(c->ranked[i]);
     free(c->served);
     free(c->ranked);
