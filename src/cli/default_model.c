@@ -40,6 +40,13 @@ bool cli_opposite_model(char path[TR_PATH])
     return access(path, R_OK) == 0;
 }
 
+void cli_reverse_options(tr_model_options *options)
+{
+    options->shortlist = "off";
+    options->full_vocabulary = false;
+    options->attention_windows = NULL;
+}
+
 bool cli_is_language(const char *code, const char *language)
 {
     char base[4];

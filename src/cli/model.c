@@ -163,13 +163,11 @@ static int open_ensemble(cli_model *model, const cli_settings *settings, const t
     return status;
 }
 
-/* Opens the model that translates back. Options of -m that say what tokens can come do not hold for it. */
+/* Opens the model that translates back. */
 static int open_reverse(cli_model *model, const cli_settings *settings, const tr_model_options *options, tr_error *error)
 {
     tr_model_options own = *options;
-    own.shortlist = "off";
-    own.full_vocabulary = false;
-    own.attention_windows = NULL;
+    cli_reverse_options(&own);
     if (own.load == TR_LOAD_MAP)
         cli_guard_model_file("-m or --rerank", NULL);
     if (tr_open_model(settings->reverse, &own, &model->reverse, error))

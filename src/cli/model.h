@@ -27,6 +27,8 @@ const char *cli_model_wanted(const cli_settings *settings); /* --model, else $TR
 bool cli_default_model(char path[TR_PATH]);
 /* Finds the model for the other direction, en-zh.gguf, beside it. False: there is none. */
 bool cli_opposite_model(char path[TR_PATH]);
+/* Makes options of a model those of the one that ranks its translations: what they say of its tokens does not hold there. */
+void cli_reverse_options(tr_model_options *options);
 bool cli_is_language(const char *code, const char *language); /* en-GB is "en"; NULL is none */
 /* Whether languages are named, NULL: this one is not, and the model for the other direction is the one between them. */
 bool cli_is_into_chinese(const char *source, const char *target);

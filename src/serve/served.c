@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/model.h"
 #include "formats/xxh64.h"
 #include "serve/loop.h"
 #include "util/folder.h"
@@ -369,9 +370,7 @@ static void open_model(void *argument)
     s->unranked.status = TR_OK;
     s->status = tr_open_model(s->path, &options, &s->model, &s->error);
     if (s->status == TR_OK && has_own_reverse(s)) {
-        options.shortlist = "off"; /* these say what tokens can come of the model itself */
-        options.full_vocabulary = false;
-        options.attention_windows = NULL;
+        cli_reverse_options(&options);
         tr_open_model(s->reverse, &options, &s->own_reverse, &s->unranked);
     }
     if (s->status == TR_OK)

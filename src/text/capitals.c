@@ -15,6 +15,12 @@ static size_t skip_capitals(const char *text, size_t end, size_t at)
     return glued ? at : k;
 }
 
+/* Whether an ASCII character is none of words and identifiers. */
+static bool is_mark(char c)
+{
+    return !tr_is_identifier(c) && (unsigned char)c < 0x80;
+}
+
 /* Whether a list, in which each word has a space on both sides, has a word. */
 static bool is_listed(const char *list, const char *word, size_t size)
 {
@@ -42,7 +48,7 @@ static bool is_sign(const char *word, size_t size)
 
 static size_t skip_marks(const char *text, size_t end, size_t at)
 {
-    while (at < end && !tr_is_identifier(text[at]) && (unsigned char)text[at] < 0x80)
+    while (at < end && is_mark(text[at]))
         at++;
     return at;
 }
@@ -85,7 +91,7 @@ static size_t skip_capital_row(const char *text, size_t end, size_t at, bool *su
 
 static bool begins_word(const char *text, size_t begin, size_t at)
 {
-    return at == begin || !(tr_is_identifier(text[at - 1]) || (unsigned char)text[at - 1] >= 0x80);
+    return at == begin || is_mark(text[at - 1]);
 }
 
 /* Where a row of words in capitals begins in text[begin .. end); end: there is none. *row: its end. label: a word alone is
