@@ -21,7 +21,7 @@ root=${root%/*}
 
 dir=$root/build
 needs=("${build_needs[@]}" "${test_needs[@]}")
-options=(tests=true bench=true levels=all hub=enabled detect=enabled serve=enabled)
+options=(tests=true bench=true levels=all documents=enabled hub=enabled detect=enabled serve=enabled)
 select=() # arguments of meson test
 suite=
 wrapper=
@@ -53,7 +53,7 @@ for argument; do
         ;;
     --minimal)
         dir=$root/build-minimal
-        options+=(werror=true import=disabled openmp=disabled bench=false hub=auto detect=auto serve=auto)
+        options+=(werror=true import=disabled openmp=disabled bench=false documents=auto hub=auto detect=auto serve=auto)
         texts=false
         ;;
     --clang)
@@ -68,7 +68,7 @@ for argument; do
     --aarch64)
         dir=$root/build-aarch64
         needs=("${tool_needs[@]}" "${aarch64_needs[@]}")
-        options+=(werror=true bench=false hub=auto detect=auto serve=auto)
+        options+=(werror=true bench=false documents=auto hub=auto detect=auto serve=auto)
         prepare=prepare_aarch64
         emulated+=(reference)
         ;;
